@@ -1,0 +1,95 @@
+"""Reading and checking a model directory: its config, its weights, and ids that are to go through it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.config import ModelConfig
+from pellucid.errors import Problem, UserError
+from pellucid.shapes import weight_shapes
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+def read_config(directory: Path) -> ModelConfig:
+    """`config.json` of a model directory."""
+    path = directory / CONFIG
+    if not directory.is_dir():
+        raise UserError("no such model directory", str(directory), "give the folder that holds config.json")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError("missing", str(path), "is this a model directory?") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot be read: {error}", str(path), "copy the model again") from None
+    if not isinstance(values, dict):
+        raise UserError("is not a JSON object", str(path), "copy the model again")
+    try:
+        return ModelConfig(**values)
+    except UserError as error:
+        raise UserError(Problem(p.what, f"{path}: {p.where}", p.remedy) for p in error.problems) from None
+
+
+def read_weights(directory: Path, config: ModelConfig) -> dict[str, NDArray[np.floating]]:
+    """`model.safetensors`, every tensor with the name and shape that the config asks for."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    path = directory / WEIGHTS
+    try:
+        weights: dict[str, NDArray[np.floating]] = load_file(path)
+    except FileNotFoundError:
+        raise UserError("missing", str(path), "copy the model again, whole") from None
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"cannot be read: {error}", str(path), "the file is damaged or cut short: copy it again"
+        ) from None
+    check_shapes({name: value.shape for name, value in weights.items()}, config, str(path))
+    return weights
+
+
+def check_shapes(found: dict[str, tuple[int, ...]], config: ModelConfig, where: str) -> None:
+    """All weights that are missing, superfluous or of another shape than the config says, in one error."""
+    expected = weight_shapes(config)
+    remedy = "config.json and model.safetensors do not belong together"
+    problems = [
+        Problem(f"missing, should be {shape}", f"{where}: {name}", remedy)
+        for name, shape in expected.items()
+        if name not in found
+    ]
+    problems += [Problem("unknown weight", f"{where}: {name}", remedy) for name in found if name not in expected]
+    problems += [
+        Problem(f"has shape {found[name]}, should be {shape}", f"{where}: {name}", remedy)
+        for name, shape in expected.items()
+        if name in found and tuple(found[name]) != shape
+    ]
+    if problems:
+        raise UserError(
+            problems[:10] + ([Problem(f"and {len(problems) - 10} more", where)] if len(problems) > 10 else [])
+        )
+
+
+def check_ids(side: str, ids: NDArray[np.integer], vocabulary: int) -> None:
+    """Ids must be a batch with something in it, all of them in the vocabulary."""
+    if ids.ndim != 2 or ids.size == 0:
+        raise UserError(
+            f"an empty batch or a wrong shape: {ids.shape}", f"{side} ids", "give ids (batch, length), at least one"
+        )
+    if not np.issubdtype(ids.dtype, np.integer):
+        raise UserError(f"are {ids.dtype}, not whole numbers", f"{side} ids", "give token ids")
+    lowest, highest = int(ids.min()), int(ids.max())
+    if lowest < 0 or highest >= vocabulary:
+        worst = lowest if lowest < 0 else highest
+        remedy = "was the text encoded by another model's tokenizer?"
+        raise UserError(f"id {worst} is outside the vocabulary of {vocabulary}", f"{side} ids", remedy)
+
+
+def check_length(length: int, config: ModelConfig) -> None:
+    """A learned table ends somewhere; the other position schemes do not."""
+    if config.positions == "learned" and length > config.max_length:
+        remedy = "cut the text, or train with a larger max_length or other positions"
+        raise UserError(f"{length} tokens, but the learned positions end at {config.max_length}", "max_length", remedy)

@@ -1,0 +1,295 @@
+"""The whole model in NumPy float64, written to be read beside the paper: slow, plain, and the oracle of every engine.
+
+Each intermediate value can be recorded under a name, the same names as the taps of `pellucid.nn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pellucid.config import ModelConfig
+from pellucid.model_files import check_ids, check_length, read_config, read_weights
+from pellucid.reference import functions as f
+from pellucid.reference.functions import Array, Mask
+
+Record = Callable[[str, Array], None]
+
+
+def nobody(_name: str, _value: Array) -> None:
+    """The record of a pass that nobody looks at."""
+
+
+def within(record: Record, place: str) -> Record:
+    """A record whose names stand below `place`."""
+    return record if record is nobody else lambda name, value: record(f"{place}.{name}", value)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """What the decoder keeps between two steps. Keys and values of the source are held once a sentence, never a beam."""
+
+    memory_keys: list[Array]  # per layer (sentences, key heads, source, d_head)
+    memory_values: list[Array]
+    memory_keep: Mask  # (sentences, 1, 1, source)
+    keys: list[Array]  # per layer (sentences, beam, key heads, target so far, d_head)
+    values: list[Array]
+
+    @property
+    def length(self) -> int:
+        """Tokens decoded so far."""
+        return int(self.keys[0].shape[3])
+
+    def select(self, sentences: ArrayLike, beams: ArrayLike) -> Cache:
+        """The cache of some sentences (kept,), their hypotheses taken from `beams` (kept, new beam)."""
+        rows, columns = np.asarray(sentences), np.asarray(beams)
+        return Cache(
+            [keys[rows] for keys in self.memory_keys],
+            [values[rows] for values in self.memory_values],
+            self.memory_keep[rows],
+            [keys[rows[:, None], columns] for keys in self.keys],
+            [values[rows[:, None], columns] for values in self.values],
+        )
+
+
+class Transformer:
+    """Encoder and decoder, from a config and its weights (the names of `model.safetensors`)."""
+
+    def __init__(self, config: ModelConfig, weights: Mapping[str, NDArray[np.floating]]) -> None:
+        self.config = config
+        self.weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Self:
+        """The model of a model directory."""
+        config = read_config(Path(directory))
+        return cls(config, read_weights(Path(directory), config))
+
+    # --- the four ways in ------------------------------------------------------------------------------------------
+
+    def encode(self, source: ArrayLike, source_keep: ArrayLike, record: Record = nobody) -> Array:
+        """Source ids (batch, source) -> memory (batch, source, d_model)."""
+        source, keep = np.asarray(source), np.asarray(source_keep, np.bool_)
+        check_ids("source", source, self.config.source_tokens)
+        record = within(record, "encoder")
+        x = self._input("encoder", self._embed("source", source), 0, record)
+        visible = keep[:, None, None, :]  # (batch, 1, 1, source): every query sees every real token
+        for layer in range(self.config.encoder_layers):
+            place = f"layers.{layer}"
+            x, _, _ = self._self_attention(f"encoder.{place}", x, visible, within(record, place))
+            x = self._feed_forward(f"encoder.{place}", x, within(record, place))
+        return self._output_norm("encoder", x, record)
+
+    def decode(self, target_in: ArrayLike, memory: ArrayLike, source_keep: ArrayLike, record: Record = nobody) -> Array:
+        """The whole shifted target at once under the causal mask: logits (batch, target, vocabulary)."""
+        target, memory = np.asarray(target_in), np.asarray(memory, np.float64)
+        check_ids("target", target, self.config.target_tokens)
+        outer, record = record, within(record, "decoder")
+        x = self._input("decoder", self._embed("target", target), 0, record)
+        visible = f.causal(target.shape[1])[None, None]  # (1, 1, target, target)
+        source_visible = np.asarray(source_keep, np.bool_)[:, None, None, :]  # (batch, 1, 1, source)
+        for layer in range(self.config.decoder_layers):
+            place = f"layers.{layer}"
+            name, note = f"decoder.{place}", within(record, place)
+            x, _, _ = self._self_attention(name, x, visible, note)
+            x = self._cross_attention(name, x, *self._memory_keys_values(name, memory), source_visible, note)
+            x = self._feed_forward(name, x, note)
+        return self._logits(self._output_norm("decoder", x, record), outer)
+
+    def forward(
+        self, source: ArrayLike, source_keep: ArrayLike, target_in: ArrayLike, record: Record = nobody
+    ) -> Array:
+        """Both stacks: logits (batch, target, vocabulary)."""
+        return self.decode(target_in, self.encode(source, source_keep, record), source_keep, record)
+
+    def start(self, memory: ArrayLike, source_keep: ArrayLike) -> Cache:
+        """The cache before the first step: one empty hypothesis a sentence."""
+        memory, keep = np.asarray(memory, np.float64), np.asarray(source_keep, np.bool_)
+        names = [f"decoder.layers.{layer}" for layer in range(self.config.decoder_layers)]
+        keys_values = [self._memory_keys_values(name, memory) for name in names]
+        empty = np.zeros((len(memory), 1, self.config.key_heads, 0, self.config.d_head))
+        return Cache(
+            [keys for keys, _ in keys_values],
+            [values for _, values in keys_values],
+            keep[:, None, None, :],
+            [empty] * len(names),
+            [empty] * len(names),
+        )
+
+    def step(self, tokens: ArrayLike, cache: Cache, record: Record = nobody) -> tuple[Array, Cache]:
+        """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
+        tokens = np.asarray(tokens)
+        check_ids("target", tokens, self.config.target_tokens)
+        sentences, beam = tokens.shape
+        outer, record = record, within(record, "decoder")
+        rows = tokens.reshape(sentences * beam, 1)  # each hypothesis is a row of one token
+        x = self._input("decoder", self._embed("target", rows), cache.length, record)
+        all_keys, all_values = [], []
+        for layer in range(self.config.decoder_layers):
+            name, note = f"decoder.layers.{layer}", within(record, f"layers.{layer}")
+            # (sentences, beam, key heads, so far, d_head) -> (sentences * beam, key heads, so far, d_head)
+            past = [kept[layer].reshape(-1, *kept[layer].shape[2:]) for kept in (cache.keys, cache.values)]
+            x, keys, values = self._self_attention(name, x, None, note, *past)
+            all_keys.append(keys.reshape(sentences, beam, *keys.shape[1:]))
+            all_values.append(values.reshape(sentences, beam, *values.shape[1:]))
+            x = x.reshape(sentences, beam, self.config.d_model)  # the beam is the query axis of cross-attention
+            memory = cache.memory_keys[layer], cache.memory_values[layer]
+            x = self._cross_attention(name, x, *memory, cache.memory_keep, note)
+            x = self._feed_forward(name, x, note)
+            x = x.reshape(sentences * beam, 1, self.config.d_model)
+        x = x.reshape(sentences, beam, self.config.d_model)
+        logits = self._logits(self._output_norm("decoder", x, record), outer)
+        return logits, replace(cache, keys=all_keys, values=all_values)
+
+    # --- parts -----------------------------------------------------------------------------------------------------
+
+    def _embed(self, side: str, ids: NDArray[np.integer]) -> Array:
+        """Rows of the embedding, times sqrt(d_model): (batch, length, d_model)."""
+        name = "source" if self.config.tie == "all" else side
+        scale = np.sqrt(self.config.d_model) if self.config.embedding_scale else 1.0
+        embedded: Array = self.weights[f"{name}_embedding.weight"][ids] * scale
+        return embedded
+
+    def _input(self, stack: str, embedded: Array, start: int, record: Record) -> Array:
+        """Embedding plus position, from position `start` on: what the first layer sees."""
+        note = within(record, "input")
+        note("embedding", embedded)
+        end = start + embedded.shape[1]
+        check_length(end, self.config)
+        x = embedded
+        if self.config.positions in ("sinusoidal", "learned"):
+            learned = self.config.positions == "learned"
+            table = (
+                self.weights[f"{stack}.input.positions.weight"]
+                if learned
+                else f.sinusoidal(end, self.config.d_model, self.config.position_layout)
+            )
+            note("position", table[start:end])
+            x = embedded + table[start:end]
+        if self.config.embedding_norm:
+            x = self._norm(f"{stack}.input.norm", x)
+        note("output", x)
+        return x
+
+    def _queries_keys_values(self, name: str, x: Array, start: int) -> tuple[Array, Array, Array]:
+        """Projections of a sequence, turned by their positions if these are rotary: (batch, heads, length, d_head)."""
+        query = f.split_heads(self._linear(f"{name}.query", x), self.config.heads)
+        key = f.split_heads(self._linear(f"{name}.key", x), self.config.key_heads)
+        value = f.split_heads(self._linear(f"{name}.value", x), self.config.key_heads)
+        if self.config.positions == "rotary":
+            places = np.arange(start, start + x.shape[1])
+            query = f.rotate(query, places, self.config.position_layout)
+            key = f.rotate(key, places, self.config.position_layout)
+        return query, key, value
+
+    def _memory_keys_values(self, name: str, memory: Array) -> tuple[Array, Array]:
+        """What cross-attention looks up, computed once a sentence: (batch, key heads, source, d_head)."""
+        key = self._linear(f"{name}.cross_attention.key", memory)
+        value = self._linear(f"{name}.cross_attention.value", memory)
+        return f.split_heads(key, self.config.key_heads), f.split_heads(value, self.config.key_heads)
+
+    def _attend(self, name: str, query: Array, key: Array, value: Array, keep: Mask | None, record: Record) -> Array:
+        """Attention of all heads, joined and projected: (batch, query, d_model)."""
+        for word, values in (("query", query), ("key", key), ("value", value)):
+            record(word, values)
+        group = self.config.heads // self.config.key_heads  # so many query heads share a head of keys and values
+        key, value = np.repeat(key, group, axis=1), np.repeat(value, group, axis=1)
+        record("scores", f.attention_scores(query, key, keep))
+        heads, weights = f.attention(query, key, value, keep)
+        record("weights", weights)
+        record("heads", heads)
+        output = self._linear(f"{name}.output", f.join_heads(heads))
+        record("output", output)
+        return output
+
+    def _self_attention(
+        self, name: str, x: Array, keep: Mask | None, record: Record, *past: Array
+    ) -> tuple[Array, Array, Array]:
+        """The sequence looks at itself, and at the `past` keys and values of earlier steps; returns these, longer."""
+        place, residual = f"{name}.self_attention", f"{name}.self_attention_residual"
+        h = self._before(residual, x, record)
+        query, key, value = self._queries_keys_values(place, h, start=past[0].shape[2] if past else 0)
+        if past:
+            # (batch, key heads, target so far, d_head) and the new ones behind them
+            key, value = np.concatenate([past[0], key], axis=2), np.concatenate([past[1], value], axis=2)
+        output = self._attend(place, query, key, value, keep, within(record, "self_attention"))
+        return self._after(residual, x, output, record), key, value
+
+    def _cross_attention(self, name: str, x: Array, key: Array, value: Array, keep: Mask, record: Record) -> Array:
+        """Queries from the decoder; keys and values from the top of the encoder."""
+        place, residual = f"{name}.cross_attention", f"{name}.cross_attention_residual"
+        h = self._before(residual, x, record)
+        query = f.split_heads(self._linear(f"{place}.query", h), self.config.heads)
+        output = self._attend(place, query, key, value, keep, within(record, "cross_attention"))
+        return self._after(residual, x, output, record)
+
+    def _feed_forward(self, name: str, x: Array, record: Record) -> Array:
+        """activation(x W1 + b1) W2 + b2, position by position; swiglu: (silu(x W1 + b1) * (x W3 + b3)) W2 + b2."""
+        place, residual = f"{name}.feed_forward", f"{name}.feed_forward_residual"
+        note = within(record, "feed_forward")
+        h = self._before(residual, x, record)
+        hidden = self._linear(f"{place}.wide", h)
+        match self.config.activation:
+            case "relu":
+                hidden = f.relu(hidden)
+            case "gelu":
+                hidden = f.gelu(hidden)
+            case "silu":
+                hidden = f.silu(hidden)
+            case "swiglu":
+                hidden = f.silu(hidden) * self._linear(f"{place}.gate", h)
+        note("hidden", hidden)
+        output = self._linear(f"{place}.narrow", hidden)
+        note("output", output)
+        return self._after(residual, x, output, record)
+
+    def _before(self, name: str, x: Array, record: Record) -> Array:
+        """What a sublayer reads: x itself (post-norm, as in the paper) or norm(x) (pre-norm)."""
+        if self.config.norm_place == "post":
+            return x
+        x = self._norm(f"{name}.norm", x)
+        within(record, name.rsplit(".", 1)[-1])("norm", x)
+        return x
+
+    def _after(self, name: str, x: Array, output: Array, record: Record) -> Array:
+        """norm(x + sublayer(x)) as in the paper, or x + sublayer(norm(x))."""
+        note = within(record, name.rsplit(".", 1)[-1])
+        total = x + output
+        note("sum", total)
+        if self.config.norm_place == "pre":
+            return total
+        x = self._norm(f"{name}.norm", total)
+        note("norm", x)
+        return x
+
+    def _norm(self, name: str, x: Array) -> Array:
+        gamma = self.weights[f"{name}.weight"]
+        if self.config.norm == "rms":
+            return f.rms_norm(x, gamma)
+        beta = self.weights[f"{name}.bias"]
+        if self.config.norm == "layer":
+            return f.layer_norm(x, gamma, beta)
+        mean, variance = self.weights[f"{name}.running_mean"], self.weights[f"{name}.running_variance"]
+        return f.batch_norm(x, mean, variance, gamma, beta)
+
+    def _output_norm(self, stack: str, x: Array, record: Record) -> Array:
+        """Pre-norm leaves the last sum unnormalised, so the stack ends with a norm of its own."""
+        if self.config.norm_place == "pre":
+            x = self._norm(f"{stack}.norm", x)
+        record("output", x)
+        return x
+
+    def _logits(self, x: Array, record: Record) -> Array:
+        """Scores over the vocabulary, by the embedding itself when it is tied."""
+        name = {"all": "source_embedding", "decoder": "target_embedding", "none": "output"}[self.config.tie]
+        logits = f.linear(x, self.weights[f"{name}.weight"], self.weights.get("output.bias"))
+        record("logits", logits)
+        return logits
+
+    def _linear(self, name: str, x: Array) -> Array:
+        return f.linear(x, self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias"))
