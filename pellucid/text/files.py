@@ -1,0 +1,109 @@
+"""Files of text, plain or compressed, as numbered lines. Whatever is wrong with them is told with file and line."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from pellucid.errors import Problem, UserError, nearest
+
+COMPRESSED = (".gz", ".xz")
+GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"  # how such files begin
+LONGEST_LINE = 1 << 24  # bytes: no line of text is longer, and a file without line ends must not fill the memory
+
+
+def plain_name(path: Path) -> Path:
+    """The path without the ending of a compression: train.en.gz -> train.en."""
+    return path.with_suffix("") if path.suffix in COMPRESSED else path
+
+
+def problems(paths: Iterable[Path]) -> list[Problem]:
+    """What keeps these files from being read, all of them at once, before any is."""
+    found = (_problem(path) for path in dict.fromkeys(paths))
+    return [problem for problem in found if problem]
+
+
+def _problem(path: Path) -> Problem | None:
+    try:
+        if path.is_dir():
+            return Problem("is a directory", str(path), "give the files in it")
+        if not path.exists():
+            return Problem("no such file", str(path), _similar(path))
+        if not path.is_file():
+            return Problem("not a regular file", str(path), "pairs are read more than once: save them to a file first")
+        path.open("rb").close()
+    except OSError as error:
+        return Problem(f"cannot be read: {error.strerror}", str(path), "check its permissions")
+    return None
+
+
+def _similar(path: Path) -> str:
+    siblings = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    remedy = nearest(path.name, siblings)
+    return remedy if remedy.startswith("did you mean") else "check the name"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, decompressed by what it holds rather than by its name, which may lie after a download."""
+    try:
+        with path.open("rb") as raw:
+            head = raw.peek(6)
+            if head.startswith(GZIP) or head == GZIP[:1]:  # a file cut after its first byte is still no text
+                with gzip.open(raw) as file:
+                    yield cast(BinaryIO, file)
+            elif head.startswith(XZ):
+                with lzma.open(raw) as file:
+                    yield cast(BinaryIO, file)
+            else:
+                yield raw
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        raise UserError(
+            f"the compressed data is cut short or damaged ({error})", str(path), "fetch or compress the file again"
+        ) from error
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror or error}", str(path), "check the file") from error
+
+
+def lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Each line's place (`file:12`) and text.
+
+    A line ends at "\\n" and nowhere else: U+2028, U+0085, a form feed or a lone "\\r" inside a line are part of its
+    text, so that aligned files stay aligned. A byte order mark at the start is removed. An empty file is an error.
+    """
+    number = 0
+    with opened(path) as file:
+        while raw := file.readline(LONGEST_LINE):
+            number += 1
+            place = f"{path}:{number}"
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+                _refuse_other_line_ends(raw, place)
+            if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+                raise UserError(f"a line of more than {LONGEST_LINE:,} bytes", place, "one sentence or text a line")
+            yield place, _decoded(raw, place)
+    if number == 0:
+        raise UserError("the file is empty", str(path), "leave it out or give the right one")
+
+
+def _refuse_other_line_ends(first: bytes, place: str) -> None:
+    if b"\r" in first.strip() and not first.endswith(b"\n"):
+        raise UserError("lines end in CR alone", place, "convert the line ends to LF or CRLF")
+
+
+def _decoded(raw: bytes, place: str) -> str:
+    if b"\0" in raw or raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError("a NUL byte, or UTF-16", place, "save the file as plain text in UTF-8")
+    try:
+        return raw.decode("utf-8").removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"invalid UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line",
+            place,
+            "convert the file to UTF-8",
+        ) from error

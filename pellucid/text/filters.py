@@ -1,0 +1,163 @@
+"""Which pairs are left out of training, by rules that are each told, counted and can be switched off."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from pellucid.config import Config, setting
+from pellucid.text.pair import Pair
+
+
+class Rules(Config):
+    """What makes a pair unfit. The defaults lose little; 0 or false switches a rule off."""
+
+    drop_empty: bool = setting(default=True, doc="leave out pairs with an empty side")
+    max_characters: int = setting(
+        default=4000, doc="the longest text; longer ones are left out, not cut; 0: no limit", least=0
+    )
+    max_ratio: float = setting(
+        default=6.0,
+        doc="how much longer one side may be, both counted in bytes of UTF-8 and 20 more; 0: no limit",
+        least=0,
+    )
+    identical_words: int = setting(
+        default=4,
+        doc="equal sides are left out from this many words on, for Paris is Paris in many languages; 0: never",
+        least=0,
+    )
+    drop_duplicates: bool = setting(
+        default=True, doc="leave out a pair that has come before, same source and same target"
+    )
+
+
+REASONS = {
+    "empty": "empty side",
+    "long": "too long",
+    "ratio": "length ratio",
+    "identical": "identical sides",
+    "duplicate": "duplicate",
+}
+RATIO_SLACK = 20  # bytes: between short texts a large ratio means nothing ("No." - "Das ist nicht der Fall.")
+EXAMPLES = 3
+EXAMPLE_CHARACTERS = 40
+
+
+class Judge:
+    """Applies the rules to pair after pair; it remembers them all, for duplicates."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._seen = HashSet()
+
+    def reason(self, pair: Pair) -> str | None:
+        """The key in `REASONS` for leaving the pair out, or None."""
+        rules = self._rules
+        source, target = pair.source, pair.target
+        if rules.drop_empty and not (source and target):
+            return "empty"
+        if rules.max_characters and max(len(source), len(target)) > rules.max_characters:
+            return "long"
+        if rules.max_ratio and _ratio(source, target) > rules.max_ratio:
+            return "ratio"
+        if rules.identical_words and source == target and len(source.split()) >= rules.identical_words:
+            return "identical"
+        if rules.drop_duplicates and not self._seen.add(_hash(pair)):
+            return "duplicate"
+        return None
+
+
+def _ratio(source: str, target: str) -> float:
+    """Bytes are fairer than characters: a Chinese character says as much as about three Latin letters."""
+    shorter, longer = sorted((len(source.encode()), len(target.encode())))
+    return (longer + RATIO_SLACK) / (shorter + RATIO_SLACK)
+
+
+def _hash(pair: Pair) -> int:
+    """64 bits: among ten million pairs, the chance that any two differ and share one is about 1 in 400,000."""
+    key = "\0".join((pair.source, pair.target, pair.source_language or "", pair.target_language or ""))
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
+
+
+class HashSet:
+    """64-bit numbers in about 9 bytes each, where Python's set takes 60: sorted arrays, one for each first 12 bits."""
+
+    def __init__(self) -> None:
+        self._buckets = [array("Q") for _ in range(1 << 12)]
+
+    def add(self, number: int) -> bool:
+        """Add a number; False if it was there."""
+        bucket = self._buckets[number >> 52]
+        place = bisect_left(bucket, number)
+        if place < len(bucket) and bucket[place] == number:
+            return False
+        bucket.insert(place, number)
+        return True
+
+
+@dataclass
+class Report:
+    """What became of every pair that was read: read = used + left out, reason by reason."""
+
+    used: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[Pair]] = field(default_factory=dict)
+    directions: Counter[tuple[str | None, str | None]] = field(default_factory=Counter)  # of the used pairs
+
+    @property
+    def read(self) -> int:
+        return self.used + self.left_out.total()
+
+    def count(self, pair: Pair, reason: str | None) -> None:
+        if reason is None:
+            self.used += 1
+            self.directions[pair.source_language, pair.target_language] += 1
+            return
+        self.left_out[reason] += 1
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < EXAMPLES:
+            examples.append(pair)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "read": self.read,
+            "used": self.used,
+            "left_out": {reason: self.left_out[reason] for reason in REASONS},
+            "examples": {
+                reason: [{"place": pair.place, "source": pair.source, "target": pair.target} for pair in pairs]
+                for reason, pairs in self.examples.items()
+            },
+            "directions": [
+                {"source": source, "target": target, "pairs": count}
+                for (source, target), count in self.directions.items()
+            ],
+        }
+
+    def __str__(self) -> str:
+        """A small table; under each reason a few of the pairs it took."""
+        rows = [f"{'pairs read':<18}{self.read:>12,}", f"{'used':<18}{self.used:>12,}"]
+        rows += [
+            f"{f'  {source} → {target}':<18}{count:>12,}"
+            for (source, target), count in self.directions.items()
+            if source and target
+        ]
+        rows.append(f"{'left out':<18}{self.left_out.total():>12,}")
+        for reason, name in REASONS.items():
+            if self.left_out[reason]:
+                rows.append(f"{f'  {name}':<18}{self.left_out[reason]:>12,}")
+                rows += [
+                    f"    {pair.place}: {_short(pair.source)} | {_short(pair.target)}" for pair in self.examples[reason]
+                ]
+        return "\n".join(rows)
+
+
+def _short(text: str) -> str:
+    """One line of bounded length, whatever the text holds."""
+    line = " ".join(text.split())
+    line = "".join(character if character.isprintable() else "�" for character in line)
+    return line if len(line) <= EXAMPLE_CHARACTERS else line[: EXAMPLE_CHARACTERS - 1] + "…"
