@@ -28,7 +28,7 @@ def setting(default: Any, doc: str, least: float | None = None, most: float | No
     return field(default=default, metadata={"doc": doc, "least": least, "most": most})
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(setting,))
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class Config:
     """A frozen set of fields that lists everything wrong with its values in one `UserError`."""
 

@@ -1,0 +1,276 @@
+"""Greedy search, sampling and beam search over a step function; the model is never seen.
+
+`step(tokens, cache)` takes the last token of every hypothesis, (rows, beam), and gives logits or log-probabilities
+(rows, beam, vocabulary) with the cache that has seen them. A row is a sentence that is still searched for.
+
+Beam search follows CTranslate2 rule by rule, so that engines agree:
+
+* A hypothesis scores its log-probability divided by length ** length_penalty. The length counts every token, the end
+  and a forced prefix too; the log-probability leaves the prefix out. (fairseq and Marian divide the same way; GNMT's
+  ((5 + length) / 6) ** alpha is another formula.)
+* Each step ranks the best 2 * beam candidates. Those among the first `beam` that end are finished; the first `beam`
+  that do not end live on.
+* A sentence is finished with `beam` finished hypotheses; with length_penalty 0, where a longer hypothesis never scores
+  better, as soon as the best candidate has ended; and at `max_length`, where what lives is taken unfinished.
+
+With `stopping="exact"` a sentence ends only when no live hypothesis can still score better than the ones returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.config import DecodeConfig
+from pellucid.decode import filters
+from pellucid.decode.filters import Floats, Ints
+from pellucid.text.tokenizer import END, PAD, START
+
+
+class Cache(Protocol):
+    """What the model remembers of the steps so far."""
+
+    def select(self, sentences: Ints, beams: Ints) -> Self:
+        """Keep the rows `sentences` (kept,) and of each the beams `beams` (kept, new beam), in that order."""
+        ...
+
+
+Step = Callable[[Ints, Any], tuple[Floats, Any]]
+Watch = Callable[[int, int], None]
+"""Called with (sentence, token) as each token is chosen, the end left out."""
+
+
+class Sentence(NamedTuple):
+    """What is searched for: the source as the encoder saw it, and the tokens the target must begin with."""
+
+    source: tuple[int, ...]
+    prefix: tuple[int, ...] = ()
+
+
+class Hypothesis(NamedTuple):
+    """A target: its tokens without start and end, its score, and whether it came to its end by itself."""
+
+    tokens: tuple[int, ...]
+    score: float
+    ended: bool
+
+
+@dataclass
+class State:
+    """The sentences still searched for. Rows leave as they finish."""
+
+    sentence: Ints  # (rows,) which sentence of the request
+    tokens: Ints  # (rows, beam, length) said so far, prefix included, start not
+    log_prob: NDArray[np.float64]  # (rows, beam) of the tokens after the prefix; -inf: no hypothesis there
+    prefix: list[tuple[int, ...]]  # of each row
+    max_length: Ints  # (rows,)
+    cache: Any
+
+    @property
+    def length(self) -> int:
+        return int(self.tokens.shape[-1])
+
+    def last(self) -> Ints:
+        """What the model sees next, (rows, beam)."""
+        return self.tokens[..., -1] if self.length else np.full(self.log_prob.shape, START, dtype=np.int64)
+
+    def keep(self, rows: Ints, beams: Ints, tokens: Ints, log_prob: NDArray[np.float64], cache: Any) -> State:
+        """The next state: beams `beams` (kept, new beam) of the rows `rows` (kept,), each with one more token."""
+        said = np.concatenate([self.tokens[rows[:, None], beams], tokens[..., None]], axis=-1)
+        prefix = [self.prefix[row] for row in rows]
+        cache = cache.select(rows, beams)
+        return State(self.sentence[rows], said, log_prob, prefix, self.max_length[rows], cache)
+
+
+def max_length(sentence: Sentence, config: DecodeConfig) -> int:
+    """Most steps for a sentence, the end counted: as asked, else three times the source and ten more."""
+    if config.max_length is not None:
+        return config.max_length
+    return 3 * len(sentence.source) + 10 + len(sentence.prefix)
+
+
+def search(
+    step: Step, cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+) -> list[list[Hypothesis]]:
+    """The `n_best` hypotheses of every sentence, best first. `cache` has one row a sentence and one beam."""
+    if not sentences:
+        return []
+    if config.strategy == "beam":
+        return beam(step, cache, sentences, config)
+    return one_by_one(step, cache, sentences, config, watch)
+
+
+def beam(step: Step, cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig) -> list[list[Hypothesis]]:
+    """The likeliest sequences: `beam` hypotheses of every sentence live side by side."""
+    finished: list[list[Hypothesis]] = [[] for _ in sentences]
+    led_to_end = np.zeros(len(sentences), dtype=bool)  # the best candidate of some step has ended
+    state = _begin(cache, sentences, config)
+    while len(state.sentence):
+        scores, cache = step(state.last(), state.cache)
+        log_probs = _force(state, _next_log_probs(state, scores, config))
+        beams, tokens, log_prob = _best(state.log_prob[..., None] + log_probs, 2 * config.beam)
+        _end_after_prefix_must_lead(state, tokens, log_prob)
+
+        length = state.length + 1
+        cut = np.equal(state.max_length, length)[:, None]  # (rows, 1)
+        ended = (tokens == END) | cut
+        ended[:, config.beam :] = False
+        alive = np.isfinite(log_prob)
+        for row, rank in np.argwhere(ended & alive):
+            said = (*state.tokens[row, beams[row, rank]].tolist(), int(tokens[row, rank]))
+            by_itself = said[-1] == END
+            score = float(log_prob[row, rank]) / length**config.length_penalty
+            finished[state.sentence[row]].append(Hypothesis(said[:-1] if by_itself else said, score, by_itself))
+        led_to_end[state.sentence[ended[:, 0] & alive[:, 0]]] = True
+
+        live = alive & (tokens != END) & ~cut
+        # (rows, beam) ranks of the candidates that live on; dead ones fill up where there are too few
+        ranks = np.argsort(~live, axis=-1, kind="stable")[:, : config.beam]
+        log_prob = np.take_along_axis(np.where(live, log_prob, -np.inf), ranks, axis=-1)
+        beams, tokens = (np.take_along_axis(x, ranks, axis=-1) for x in (beams, tokens))
+        done = np.array(
+            [
+                _done(finished[sentence], led_to_end[sentence], best, length, longest, config)
+                for sentence, best, longest in zip(state.sentence, log_prob[:, 0], state.max_length, strict=True)
+            ]
+        )
+        rows = np.flatnonzero(~done)
+        state = state.keep(rows, beams[rows], tokens[rows], log_prob[rows], cache)
+    return [sorted(found, key=lambda hypothesis: -hypothesis.score)[: config.n_best] for found in finished]
+
+
+def one_by_one(
+    step: Step, cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+) -> list[list[Hypothesis]]:
+    """Greedy search and sampling: one token after the other, never taken back. Each sample is a row of its own."""
+    owner = [place for place in range(len(sentences)) for _ in range(config.n_best)]
+    generators = [
+        generator(config.seed, sentence.source, sample) for sentence in sentences for sample in range(config.n_best)
+    ]
+    if config.n_best > 1:
+        cache = cache.select(np.array(owner), np.zeros((len(owner), 1), dtype=np.int64))
+    finished: list[list[Hypothesis]] = [[] for _ in sentences]
+    state = _begin(cache, [sentences[place] for place in owner], config)
+    while len(state.sentence):
+        scores, cache = step(state.last(), state.cache)
+        log_probs = _force(state, _next_log_probs(state, scores, config))[:, 0]  # (rows, vocabulary): one beam
+        if config.strategy == "sample":
+            tokens = filters.draw(_filtered(log_probs, config), [generators[row] for row in state.sentence])
+        else:
+            tokens = log_probs.argmax(axis=-1)
+        log_prob = state.log_prob[:, 0] + np.take_along_axis(log_probs, tokens[:, None], axis=-1)[:, 0]
+
+        length = state.length + 1
+        over = (tokens == END) | (length == state.max_length)
+        for row in range(len(tokens)):
+            sentence = owner[state.sentence[row]]
+            token = int(tokens[row])
+            if watch and token != END and length > len(state.prefix[row]):
+                watch(sentence, token)
+            if over[row]:
+                said = (*state.tokens[row, 0].tolist(), token)
+                score = float(log_prob[row]) / length**config.length_penalty
+                finished[sentence].append(Hypothesis(said[:-1] if token == END else said, score, token == END))
+        rows = np.flatnonzero(~over)
+        only = np.zeros((len(rows), 1), dtype=np.int64)
+        state = state.keep(rows, only, tokens[rows, None], log_prob[rows, None], cache)
+    return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in finished]
+
+
+def generator(seed: int | None, source: Sequence[int], sample: int) -> np.random.Generator:
+    """The luck of one sample of one sentence. It follows from the seed and the sentence alone, so that neither the
+    other sentences of a request nor their order change a result. Without a seed it is new each time."""
+    return np.random.default_rng(None if seed is None else [seed, sample, *source])
+
+
+def _begin(cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig) -> State:
+    rows = len(sentences)
+    return State(
+        sentence=np.arange(rows),
+        tokens=np.zeros((rows, 1, 0), dtype=np.int64),
+        log_prob=np.zeros((rows, 1)),
+        prefix=[sentence.prefix for sentence in sentences],
+        max_length=np.array([max_length(sentence, config) for sentence in sentences]),
+        cache=cache,
+    )
+
+
+def _next_log_probs(state: State, scores: Floats, config: DecodeConfig) -> Floats:
+    """What the model thinks of each next token, (rows, beam, vocabulary), under the rules of the request."""
+    if config.repetition_penalty != 1 and state.length:
+        scores = filters.repetition_penalty(scores, state.tokens, config.repetition_penalty)
+    if config.no_repeat_ngram:
+        scores = filters.no_repeat_ngram(scores, state.tokens, config.no_repeat_ngram)
+    if state.length < config.min_length:
+        scores = filters.without(scores, END)
+    return filters.log_softmax(scores)
+
+
+def _filtered(log_probs: Floats, config: DecodeConfig) -> Floats:
+    scores = filters.temperature(log_probs, config.temperature)
+    if config.top_k is not None:
+        scores = filters.top_k(scores, config.top_k)
+    if config.top_p is not None:
+        scores = filters.top_p(scores, config.top_p)
+    return scores
+
+
+def _force(state: State, log_probs: Floats) -> Floats:
+    """Where a prefix still has a token to say, that token is certain and every other impossible."""
+    forced = [row for row, prefix in enumerate(state.prefix) if state.length < len(prefix)]
+    if not forced:
+        return log_probs
+    log_probs = log_probs.copy()
+    log_probs[forced] = -np.inf
+    for row in forced:
+        log_probs[row, :, state.prefix[row][state.length]] = 0.0
+    return log_probs
+
+
+def _best(totals: NDArray[np.float64], count: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
+    """The best continuations of every row, best first: beams, tokens, log-probabilities, each (rows, candidates)."""
+    rows, _, vocabulary = totals.shape
+    flat = totals.reshape(rows, -1)  # (rows, beam * vocabulary)
+    count = min(count, flat.shape[1])
+    best = np.sort(np.argpartition(-flat, count - 1, axis=-1)[:, :count], axis=-1)
+    log_prob = np.take_along_axis(flat, best, axis=-1)
+    order = np.argsort(-log_prob, axis=-1, kind="stable")  # equals stay in the order of beam and token
+    best = np.take_along_axis(best, order, axis=-1)
+    return best // vocabulary, best % vocabulary, np.take_along_axis(log_prob, order, axis=-1)
+
+
+def _end_after_prefix_must_lead(state: State, tokens: Ints, log_prob: NDArray[np.float64]) -> None:
+    """Right after a prefix all candidates continue one hypothesis. An end that is not the best of them would be a
+    short hypothesis that only a wide beam lets in: it is dropped."""
+    for row, prefix in enumerate(state.prefix):
+        if prefix and state.length == len(prefix):
+            late = tokens[row, 1:] == END
+            tokens[row, 1:][late] = PAD
+            log_prob[row, 1:][late] = -np.inf
+
+
+def _done(
+    finished: list[Hypothesis], led_to_end: bool, best_live: float, length: int, longest: int, config: DecodeConfig
+) -> bool:
+    if not np.isfinite(best_live):
+        return True  # nothing lives
+    if config.stopping == "exact":
+        if len(finished) < config.n_best:
+            return False
+        worst_returned = sorted((hypothesis.score for hypothesis in finished), reverse=True)[config.n_best - 1]
+        return worst_returned >= _bound(best_live, length, longest, config)
+    if config.length_penalty == 0:
+        return led_to_end and len(finished) >= config.n_best
+    return len(finished) >= config.beam
+
+
+def _bound(log_prob: float, said: int, longest: int, config: DecodeConfig) -> float:
+    """The best score a live hypothesis can still reach. Its log-probability never rises, so at best it stays; then the
+    longest length divides it most, or, with a negative penalty, the shortest multiplies it least."""
+    shortest = min(max(said, config.min_length) + 1, longest)
+    length = longest if config.length_penalty > 0 else shortest
+    return log_prob / float(length**config.length_penalty)
