@@ -32,7 +32,7 @@ def within(record: Record, place: str) -> Record:
 
 @dataclass(frozen=True)
 class Cache:
-    """What the decoder keeps between two steps. Keys and values of the source are held once a sentence, never a beam."""
+    """What the decoder keeps between two steps. Keys and values of the source are held once a sentence."""
 
     memory_keys: list[Array]  # per layer (sentences, key heads, source, d_head)
     memory_values: list[Array]
@@ -127,13 +127,14 @@ class Transformer:
         check_ids("target", tokens, self.config.target_tokens)
         sentences, beam = tokens.shape
         outer, record = record, within(record, "decoder")
-        rows = tokens.reshape(sentences * beam, 1)  # each hypothesis is a row of one token
-        x = self._input("decoder", self._embed("target", rows), cache.length, record)
+        ids = tokens.reshape(sentences * beam, 1)  # each hypothesis is a row of one token
+        x = self._input("decoder", self._embed("target", ids), cache.length, record)
         all_keys, all_values = [], []
         for layer in range(self.config.decoder_layers):
             name, note = f"decoder.layers.{layer}", within(record, f"layers.{layer}")
             # (sentences, beam, key heads, so far, d_head) -> (sentences * beam, key heads, so far, d_head)
-            past = [kept[layer].reshape(-1, *kept[layer].shape[2:]) for kept in (cache.keys, cache.values)]
+            rows = (sentences * beam, *cache.keys[layer].shape[2:])
+            past = cache.keys[layer].reshape(rows), cache.values[layer].reshape(rows)
             x, keys, values = self._self_attention(name, x, None, note, *past)
             all_keys.append(keys.reshape(sentences, beam, *keys.shape[1:]))
             all_values.append(values.reshape(sentences, beam, *values.shape[1:]))
@@ -288,7 +289,7 @@ class Transformer:
         """Scores over the vocabulary, by the embedding itself when it is tied."""
         name = {"all": "source_embedding", "decoder": "target_embedding", "none": "output"}[self.config.tie]
         logits = f.linear(x, self.weights[f"{name}.weight"], self.weights.get("output.bias"))
-        record("logits", logits)
+        within(record, "output")("logits", logits)
         return logits
 
     def _linear(self, name: str, x: Array) -> Array:

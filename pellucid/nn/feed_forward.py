@@ -1,0 +1,44 @@
+"""The feed-forward part: d_model -> wider -> d_model, each position for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pellucid.config import ModelConfig
+from pellucid.nn.dropout import Dropout
+from pellucid.nn.taps import Tapped
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "silu": functional.silu,
+    "swiglu": functional.silu,
+}
+
+
+class FeedForward(Tapped):
+    """activation(x W1 + b1) W2 + b2; with swiglu, silu(x W1 + b1) is multiplied by a gate x W3 + b3."""
+
+    tap_names = ("hidden", "output")
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.wide = nn.Linear(config.d_model, config.feed_forward, config.bias)
+        self.narrow = nn.Linear(config.feed_forward, config.d_model, config.bias)
+        gated = config.activation == "swiglu"
+        self.gate = nn.Linear(config.d_model, config.feed_forward, config.bias) if gated else None
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = Dropout(config.activation_dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.activation(self.wide(x))
+        if self.gate is not None:
+            hidden = hidden * self.gate(x)
+        output: Tensor = self.narrow(self.dropout(hidden))
+        if self.tap is not None:
+            self.tap("hidden", hidden)
+            self.tap("output", output)
+        return output

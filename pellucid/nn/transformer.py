@@ -1,0 +1,103 @@
+"""The Transformer: `encode`, `decode`, `step`, and `forward` for training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Self
+
+import torch
+from safetensors.torch import save as to_safetensors
+from torch import Tensor, nn
+
+from pellucid.config import ModelConfig
+from pellucid.model_files import CONFIG, WEIGHTS, check_ids, read_config, read_weights
+from pellucid.nn.cache import Cache
+from pellucid.nn.decoder import Decoder
+from pellucid.nn.embedding import Embedding, Output
+from pellucid.nn.encoder import Encoder
+from pellucid.nn.initialise import initialise
+
+
+class Transformer(nn.Module):
+    """An encoder-decoder of any `ModelConfig`. Masks are boolean, True = a real token."""
+
+    def __init__(self, config: ModelConfig, seed: int = 1) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding = Embedding(config.source_tokens, config)
+        shared = config.tie == "all"
+        self.target_embedding = self.source_embedding if shared else Embedding(config.target_tokens, config)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.output = Output(config, None if config.tie == "none" else self.target_embedding.weight)
+        initialise(self, config.d_model, seed)
+
+    def encode(self, source: Tensor, source_keep: Tensor) -> Tensor:
+        """Source ids and which of them are real, both (batch, source) -> memory (batch, source, d_model)."""
+        _check("source", source, self.config.source_tokens)
+        memory: Tensor = self.encoder(self.source_embedding(source), source_keep)
+        return memory
+
+    def decode(
+        self, target_in: Tensor, memory: Tensor, source_keep: Tensor, target_keep: Tensor | None = None
+    ) -> Tensor:
+        """The whole shifted target at once -> logits (batch, target, vocabulary)."""
+        logits: Tensor = self.output(self.features(target_in, memory, source_keep, target_keep))
+        return logits
+
+    def features(
+        self, target_in: Tensor, memory: Tensor, source_keep: Tensor, target_keep: Tensor | None = None
+    ) -> Tensor:
+        """`decode` before the last matrix: (batch, target, d_model). The loss projects only what it counts."""
+        _check("target", target_in, self.config.target_tokens)
+        features: Tensor = self.decoder(self.target_embedding(target_in), target_keep, memory, source_keep)
+        return features
+
+    def forward(
+        self, source: Tensor, source_keep: Tensor, target_in: Tensor, target_keep: Tensor | None = None
+    ) -> Tensor:
+        """Both stacks: logits (batch, target, vocabulary)."""
+        return self.decode(target_in, self.encode(source, source_keep), source_keep, target_keep)
+
+    def start(self, memory: Tensor, source_keep: Tensor) -> Cache:
+        """The cache before the first step: one empty hypothesis a sentence."""
+        return self.decoder.start(memory, source_keep)
+
+    def step(self, tokens: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
+        """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
+        _check("target", tokens, self.config.target_tokens)
+        x, cache = self.decoder.step(self.target_embedding(tokens), cache)
+        return self.output(x), cache
+
+    def weights(self) -> dict[str, Tensor]:
+        """What a file holds: each parameter and running statistic once, under the first of its names."""
+        return {**dict(self.named_parameters()), **dict(self.named_buffers())}
+
+    def set_weights(self, weights: dict[str, Tensor]) -> None:
+        """Take over weights that were checked against the config, converted to the type of the model."""
+        with torch.no_grad():
+            for name, mine in self.weights().items():
+                mine.copy_(weights[name])
+
+    def save(self, directory: str | Path, dtype: torch.dtype = torch.float32) -> None:
+        """Write config.json and model.safetensors; equal models give equal bytes."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        config = json.dumps(self.config.to_dict(), indent=2) + "\n"
+        (directory / CONFIG).write_text(config, encoding="utf-8")
+        weights = {name: value.detach().cpu().to(dtype).contiguous() for name, value in self.weights().items()}
+        (directory / WEIGHTS).write_bytes(to_safetensors(weights))
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Self:
+        """The model of a model directory, ready to translate."""
+        config = read_config(Path(directory))
+        model = cls(config)
+        weights = read_weights(Path(directory), config)
+        model.set_weights({name: torch.from_numpy(value) for name, value in weights.items()})
+        return model.eval()
+
+
+def _check(side: str, ids: Tensor, vocabulary: int) -> None:
+    check_ids(side, ids.cpu().numpy(), vocabulary)
