@@ -1,0 +1,290 @@
+"""Text to token ids and back: byte-level BPE in which no text is unknown.
+
+Two things are not kept, and nothing else: text is brought to Unicode's composed form (NFC), and white space at either
+end is cut. A space is put before the first word, so that a word is the same token wherever it stands; decoding takes it
+away again. Digits stand alone: a number is spelled out, never guessed at as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import tokenizers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+from pellucid.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    from pellucid.text.pair import Pair
+
+PAD, START, END = 0, 1, 2
+SPECIALS = ("<pad>", "<s>", "</s>")
+
+# A word with the space before it (an apostrophe inside belongs to it), one digit, a run of other signs, white space.
+# Signs, letters and digits never share a piece, so no merge can ever spell a special token such as "</s>" or "<2de>".
+PIECE = r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
+
+SMALLEST, LARGEST = 512, 32_000
+SAMPLE_CHARACTERS = 20_000_000
+
+
+def byte_characters() -> list[str]:
+    """The printable character that stands for each byte in the vocabulary: itself, or the next free one from U+0100."""
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = iter(range(0x100, 0x200))
+    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
+
+
+BYTE_OF = {character: byte for byte, character in enumerate(byte_characters())}
+
+
+class Tokenizer:
+    """A vocabulary and its merges. Ids: padding, start, end, one tag a language, the 256 bytes, then the merges."""
+
+    def __init__(self, engine: tokenizers.Tokenizer) -> None:
+        # Text from people is never special. The file does not keep this, so it is set here, on the only way in.
+        engine.encode_special_tokens = True
+        self.engine = engine
+        self._tags = {
+            token.content[2:-1]: number
+            for number, token in sorted(engine.get_added_tokens_decoder().items())
+            if token.content not in SPECIALS
+        }
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], size: int | None = None, languages: Sequence[str] = (), seed: int = 1) -> Self:
+        """Learn the merges from a sample of `texts`. Equal texts give equal bytes. Fewer than `size` tokens when the
+        texts have no more to merge; without a size, `fitting_size` chooses one."""
+        specials = [*SPECIALS, *(_tag(language) for language in dict.fromkeys(languages))]
+        least = len(specials) + len(BYTE_OF)
+        if size is not None and size < least:
+            raise UserError(f"{size} is too small", "vocabulary", f"give at least {least}: specials, tags and bytes")
+        kept = sample(map(well_formed, texts), SAMPLE_CHARACTERS, seed)
+        engine = tokenizers.Tokenizer(models.BPE())
+        engine.normalizer = normalizers.Sequence(
+            [normalizers.NFC(), normalizers.Strip(), normalizers.Prepend(" ")]  # the order matters
+        )
+        engine.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split(Regex(PIECE), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        )
+        engine.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
+        trainer = trainers.BpeTrainer(
+            vocab_size=size or fitting_size(kept),
+            min_frequency=2,
+            special_tokens=[AddedToken(text, special=True, normalized=False) for text in specials],
+            initial_alphabet=list(BYTE_OF),
+            show_progress=False,
+        )
+        engine.train_from_iterator(kept, trainer, length=len(kept))
+        return cls(engine)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise UserError(
+                f"the tokenizer cannot be read: {error.strerror}", str(path), "give the directory of a trained model"
+            ) from error
+        except UnicodeDecodeError as error:
+            raise _unusable(path, "it is not UTF-8 text") from error
+        try:
+            engine = tokenizers.Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing narrower
+            raise _unusable(path, f"it is damaged or of another kind: {error}") from error
+        if tuple(engine.id_to_token(number) for number in range(3)) != SPECIALS:
+            raise _unusable(path, "its first tokens are not " + " ".join(SPECIALS))
+        return cls(engine)
+
+    def save(self, path: Path | str) -> None:
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    def to_json(self) -> str:
+        """The bytes of tokenizer.json, which the library `tokenizers` loads as they are."""
+        return str(self.engine.to_str())
+
+    def __len__(self) -> int:
+        return int(self.engine.get_vocab_size())
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(self._tags)
+
+    def tag(self, language: str) -> int:
+        """The id that asks for a translation into `language`, first of the source ids."""
+        if language not in self._tags:
+            raise UserError(f"the model does not know the language {language!r}", "", nearest(language, self._tags))
+        return self._tags[language]
+
+    def normalise(self, text: str) -> str:
+        """What is kept of a text: `decode(encode(text)) == normalise(text)`."""
+        normal: str = self.engine.normalizer.normalize_str(well_formed(text))
+        return normal.removeprefix(" ")
+
+    def words(self, text: str) -> list[str]:
+        """The pieces inside which merges happen, a character for each byte."""
+        normal = self.engine.normalizer.normalize_str(well_formed(text))
+        return [word for word, _ in self.engine.pre_tokenizer.pre_tokenize_str(normal)]
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special ones."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        encodings = self.engine.encode_batch_fast([well_formed(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids. Special ones are skipped; bytes that are no UTF-8 become U+FFFD."""
+        return str(self.engine.decode([int(number) for number in ids], skip_special_tokens=True))
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """The raw vocabulary strings, a character for each byte."""
+        return [self._piece(int(number)) for number in ids]
+
+    def readable(self, ids: Iterable[int]) -> list[str]:
+        """The pieces for people: a space is ▁; a byte that is no whole character, or nothing to see, is ⟨E2⟩."""
+        first = len(SPECIALS) + len(self._tags)
+        return [self._piece(int(n)) if n < first else _visible(self._piece(int(n))) for n in ids]
+
+    def _piece(self, number: int) -> str:
+        piece: str | None = self.engine.id_to_token(number)
+        if piece is None:
+            raise IndexError(f"token {number} is not in the vocabulary of {len(self)}")
+        return piece
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenizers of both sides: one and the same object when the vocabulary is joint."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def learn(
+        cls,
+        pairs: Iterable[Pair],
+        size: int | None = None,
+        languages: Sequence[str] = (),
+        joint: bool = True,
+        seed: int = 1,
+    ) -> Self:
+        """Learn one vocabulary from both sides, or one from each (`pairs` is then gone through twice)."""
+        if joint:
+            both = Tokenizer.learn((side for pair in pairs for side in pair[:2]), size, languages, seed)
+            return cls(both, both)
+        return cls(
+            Tokenizer.learn((pair.source for pair in pairs), size, languages, seed),
+            Tokenizer.learn((pair.target for pair in pairs), size, (), seed),
+        )
+
+    @property
+    def joint(self) -> bool:
+        return self.source is self.target
+
+    @classmethod
+    def load(cls, directory: Path | str) -> Self:
+        directory = Path(directory)
+        if (directory / "tokenizer.source.json").exists():
+            return cls(
+                Tokenizer.load(directory / "tokenizer.source.json"), Tokenizer.load(directory / "tokenizer.target.json")
+            )
+        both = Tokenizer.load(directory / "tokenizer.json")
+        return cls(both, both)
+
+    def save(self, directory: Path | str) -> None:
+        directory = Path(directory)
+        if self.joint:
+            self.source.save(directory / "tokenizer.json")
+        else:
+            self.source.save(directory / "tokenizer.source.json")
+            self.target.save(directory / "tokenizer.target.json")
+
+    def head(self, target_language: str | None = None) -> list[int]:
+        """What a source begins with: the tag of the target language, nothing where the tokenizer has no tags."""
+        if not self.source.languages:
+            return []
+        if target_language is None:
+            known = ", ".join(self.source.languages)
+            raise UserError("the language to translate into is not given", "", f"the model knows {known}")
+        return [self.source.tag(target_language)]
+
+    def encode_source(self, text: str, target_language: str | None = None) -> list[int]:
+        return [*self.head(target_language), *self.source.encode(text), END]
+
+    def encode_target(self, text: str) -> list[int]:
+        return [*self.target.encode(text), END]
+
+
+def fitting_size(texts: Iterable[str]) -> int:
+    """How many tokens suit the texts, from how many words they use at least twice: one for every second word where the
+    words are few (dates, reports), slowing to the cube root where they are many. 18,000 words: 8,000 tokens;
+    50,000 words: 11,500. A multiple of 8 between 512 and 32,000."""
+    counts = Counter(word for text in texts for word in text.split())
+    words = sum(count > 1 for count in counts.values())
+    merges = min(words / 2, 300 * math.cbrt(words))
+    size = min(max(len(SPECIALS) + len(BYTE_OF) + merges, SMALLEST), LARGEST)
+    return 8 * round(size / 8)
+
+
+def sample(texts: Iterable[str], characters: int, seed: int) -> list[str]:
+    """About `characters` characters of the texts at most, evenly drawn in one pass: all of them if they fit; each time
+    they do not, every second one is let go, of those kept and of those to come."""
+    draw = random.Random(seed).random
+    kept: list[str] = []
+    total, share = 0, 1.0
+    for text in texts:
+        if share < 1 and draw() >= share:
+            continue
+        kept.append(text)
+        total += len(text)
+        while total > characters and len(kept) > 1:
+            kept = [text for text in kept if draw() < 0.5] or kept[:1]
+            total, share = sum(map(len, kept)), share / 2
+    return kept
+
+
+def _tag(language: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", language):
+        raise UserError(f"{language!r} is no name of a language", "", "use letters, digits, - and _, such as pt-BR")
+    return f"<2{language}>"
+
+
+def well_formed(text: str) -> str:
+    """Half a surrogate pair is no character and cannot be written as UTF-8: it becomes U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _visible(piece: str) -> str:
+    text = bytes(BYTE_OF[character] for character in piece).decode("utf-8", "surrogateescape")
+    return "".join(_visible_character(character) for character in text)
+
+
+def _visible_character(character: str) -> str:
+    if character == " ":
+        return "▁"
+    if character.isprintable():
+        return character
+    return "".join(f"⟨{byte:02X}⟩" for byte in character.encode("utf-8", "surrogateescape"))
+
+
+def _unusable(path: Path, why: str) -> UserError:
+    return UserError(f"the tokenizer cannot be used: {why}", str(path), "copy it again, or train the model again")
