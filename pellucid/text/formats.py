@@ -24,7 +24,10 @@ def aligned(source: Path, target: Path, asked: Direction | None = None) -> Itera
 
     Languages that are not asked for are the files' endings, if both read as languages: train.en.gz, train.de.gz.
     """
-    languages = asked or _endings(source, target)
+    endings = _endings(source, target)
+    languages = asked or endings
+    if asked and endings != UNKNOWN and _same_direction(asked, endings[::-1]):
+        raise UserError(f"the source is asked for in {asked[0]}", str(source), "swap the files or the languages")
     both = zip_longest(lines(source), lines(target))
     for done, (source_line, target_line) in enumerate(both):
         if source_line is None or target_line is None:

@@ -306,6 +306,11 @@ def test_languages_of_file_endings(
     assert read(Aligned(source, target), languages=("xx", "yy"))[0][2:4] == ("xx", "yy")
 
 
+def test_swapped_files_are_told(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "t.de", "eins\n"), write(tmp_path / "t.en", "one\n")
+    assert "t.de: the source is asked for in en" in problem(Aligned(source, target), languages=("en", "de"))
+
+
 def test_several_inputs_in_order_and_again(tmp_path: Path) -> None:
     pairs = Pairs(
         [
