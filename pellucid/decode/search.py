@@ -19,7 +19,7 @@ With `stopping="exact"` a sentence ends only when no live hypothesis can still s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -78,39 +78,63 @@ class State:
         """What the model sees next, (rows, beam)."""
         return self.tokens[..., -1] if self.length else np.full(self.log_prob.shape, START, dtype=np.int64)
 
-    def keep(self, rows: Ints, beams: Ints, tokens: Ints, log_prob: NDArray[np.float64], cache: Any) -> State:
-        """The next state: beams `beams` (kept, new beam) of the rows `rows` (kept,), each with one more token."""
-        said = np.concatenate([self.tokens[rows[:, None], beams], tokens[..., None]], axis=-1)
-        prefix = [self.prefix[row] for row in rows]
-        cache = cache.select(rows, beams)
-        return State(self.sentence[rows], said, log_prob, prefix, self.max_length[rows], cache)
+    def select(self, rows: Ints, beams: Ints) -> State:
+        """Beams `beams` (kept, new beam) of the rows `rows` (kept,)."""
+        return State(
+            self.sentence[rows],
+            self.tokens[rows[:, None], beams],
+            self.log_prob[rows[:, None], beams],
+            [self.prefix[row] for row in rows],
+            self.max_length[rows],
+            self.cache.select(rows, beams),
+        )
+
+    def say(self, tokens: Ints, log_prob: NDArray[np.float64]) -> State:
+        """One more token for every hypothesis, (rows, beam), and the log-probabilities they have with it."""
+        longer = np.concatenate([self.tokens, tokens[..., None]], axis=-1)
+        return replace(self, tokens=longer, log_prob=log_prob)
 
 
-def max_length(sentence: Sentence, config: DecodeConfig) -> int:
-    """Most steps for a sentence, the end counted: as asked, else three times the source and ten more."""
-    if config.max_length is not None:
-        return config.max_length
-    return 3 * len(sentence.source) + 10 + len(sentence.prefix)
+def max_length(sentence: Sentence, config: DecodeConfig, positions: int | None = None) -> int:
+    """Most steps for a sentence, the end counted: as asked, else three times the source and ten more after the prefix;
+    never more than the positions a model has."""
+    asked = config.max_length or 3 * len(sentence.source) + 10 + len(sentence.prefix)
+    return asked if positions is None else min(asked, positions)
 
 
 def search(
-    step: Step, cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+    step: Step,
+    cache: Cache,
+    sentences: Sequence[Sentence],
+    config: DecodeConfig,
+    positions: int | None = None,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
-    """The `n_best` hypotheses of every sentence, best first. `cache` has one row a sentence and one beam."""
+    """The `n_best` hypotheses of every sentence, best first. `cache` has one row a sentence and one beam; `positions`
+    is how many the model has; `watch` sees the tokens of greedy search and sampling as they come."""
     if not sentences:
         return []
+    rows = len(sentences)
+    state = State(
+        sentence=np.arange(rows),
+        tokens=np.zeros((rows, 1, 0), dtype=np.int64),
+        log_prob=np.zeros((rows, 1)),
+        prefix=[sentence.prefix for sentence in sentences],
+        max_length=np.array([max_length(sentence, config, positions) for sentence in sentences]),
+        cache=cache,
+    )
     if config.strategy == "beam":
-        return beam(step, cache, sentences, config)
-    return one_by_one(step, cache, sentences, config, watch)
+        return beam(step, state, config)
+    generators = [generator(config.seed, s.source, sample) for s in sentences for sample in range(config.n_best)]
+    return one_by_one(step, state, config, generators, watch)
 
 
-def beam(step: Step, cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig) -> list[list[Hypothesis]]:
+def beam(step: Step, state: State, config: DecodeConfig) -> list[list[Hypothesis]]:
     """The likeliest sequences: `beam` hypotheses of every sentence live side by side."""
-    finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    led_to_end = np.zeros(len(sentences), dtype=bool)  # the best candidate of some step has ended
-    state = _begin(cache, sentences, config)
+    finished: list[list[Hypothesis]] = [[] for _ in state.sentence]
+    led_to_end = np.zeros(len(finished), dtype=bool)  # the best candidate of some step has ended
     while len(state.sentence):
-        scores, cache = step(state.last(), state.cache)
+        scores, state.cache = step(state.last(), state.cache)
         log_probs = _force(state, _next_log_probs(state, scores, config))
         beams, tokens, log_prob = _best(state.log_prob[..., None] + log_probs, 2 * config.beam)
         _end_after_prefix_must_lead(state, tokens, log_prob)
@@ -127,36 +151,35 @@ def beam(step: Step, cache: Cache, sentences: Sequence[Sentence], config: Decode
             finished[state.sentence[row]].append(Hypothesis(said[:-1] if by_itself else said, score, by_itself))
         led_to_end[state.sentence[ended[:, 0] & alive[:, 0]]] = True
 
-        live = alive & (tokens != END) & ~cut
-        # (rows, beam) ranks of the candidates that live on; dead ones fill up where there are too few
-        ranks = np.argsort(~live, axis=-1, kind="stable")[:, : config.beam]
+        live = (tokens != END) & ~cut
+        ranks = np.argsort(~live, axis=-1, kind="stable")[:, : config.beam]  # (rows, beam) of those that live on
         log_prob = np.take_along_axis(np.where(live, log_prob, -np.inf), ranks, axis=-1)
         beams, tokens = (np.take_along_axis(x, ranks, axis=-1) for x in (beams, tokens))
         done = np.array(
             [
                 _done(finished[sentence], led_to_end[sentence], best, length, longest, config)
-                for sentence, best, longest in zip(state.sentence, log_prob[:, 0], state.max_length, strict=True)
+                for sentence, best, longest in zip(state.sentence, log_prob.max(axis=-1), state.max_length, strict=True)
             ]
         )
         rows = np.flatnonzero(~done)
-        state = state.keep(rows, beams[rows], tokens[rows], log_prob[rows], cache)
+        state = state.select(rows, beams[rows]).say(tokens[rows], log_prob[rows])
     return [sorted(found, key=lambda hypothesis: -hypothesis.score)[: config.n_best] for found in finished]
 
 
 def one_by_one(
-    step: Step, cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+    step: Step,
+    state: State,
+    config: DecodeConfig,
+    generators: Sequence[np.random.Generator],
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """Greedy search and sampling: one token after the other, never taken back. Each sample is a row of its own."""
-    owner = [place for place in range(len(sentences)) for _ in range(config.n_best)]
-    generators = [
-        generator(config.seed, sentence.source, sample) for sentence in sentences for sample in range(config.n_best)
-    ]
+    finished: list[list[Hypothesis]] = [[] for _ in state.sentence]
+    owner = np.repeat(state.sentence, config.n_best)
     if config.n_best > 1:
-        cache = cache.select(np.array(owner), np.zeros((len(owner), 1), dtype=np.int64))
-    finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    state = _begin(cache, [sentences[place] for place in owner], config)
+        state = replace(state.select(owner, np.zeros((len(owner), 1), dtype=np.int64)), sentence=np.arange(len(owner)))
     while len(state.sentence):
-        scores, cache = step(state.last(), state.cache)
+        scores, state.cache = step(state.last(), state.cache)
         log_probs = _force(state, _next_log_probs(state, scores, config))[:, 0]  # (rows, vocabulary): one beam
         if config.strategy == "sample":
             tokens = filters.draw(_filtered(log_probs, config), [generators[row] for row in state.sentence])
@@ -167,7 +190,7 @@ def one_by_one(
         length = state.length + 1
         over = (tokens == END) | (length == state.max_length)
         for row in range(len(tokens)):
-            sentence = owner[state.sentence[row]]
+            sentence = int(owner[state.sentence[row]])
             token = int(tokens[row])
             if watch and token != END and length > len(state.prefix[row]):
                 watch(sentence, token)
@@ -177,7 +200,7 @@ def one_by_one(
                 finished[sentence].append(Hypothesis(said[:-1] if token == END else said, score, token == END))
         rows = np.flatnonzero(~over)
         only = np.zeros((len(rows), 1), dtype=np.int64)
-        state = state.keep(rows, only, tokens[rows, None], log_prob[rows, None], cache)
+        state = state.select(rows, only).say(tokens[rows, None], log_prob[rows, None])
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in finished]
 
 
@@ -185,18 +208,6 @@ def generator(seed: int | None, source: Sequence[int], sample: int) -> np.random
     """The luck of one sample of one sentence. It follows from the seed and the sentence alone, so that neither the
     other sentences of a request nor their order change a result. Without a seed it is new each time."""
     return np.random.default_rng(None if seed is None else [seed, sample, *source])
-
-
-def _begin(cache: Cache, sentences: Sequence[Sentence], config: DecodeConfig) -> State:
-    rows = len(sentences)
-    return State(
-        sentence=np.arange(rows),
-        tokens=np.zeros((rows, 1, 0), dtype=np.int64),
-        log_prob=np.zeros((rows, 1)),
-        prefix=[sentence.prefix for sentence in sentences],
-        max_length=np.array([max_length(sentence, config) for sentence in sentences]),
-        cache=cache,
-    )
 
 
 def _next_log_probs(state: State, scores: Floats, config: DecodeConfig) -> Floats:
@@ -245,7 +256,7 @@ def _best(totals: NDArray[np.float64], count: int) -> tuple[Ints, Ints, NDArray[
 
 def _end_after_prefix_must_lead(state: State, tokens: Ints, log_prob: NDArray[np.float64]) -> None:
     """Right after a prefix all candidates continue one hypothesis. An end that is not the best of them would be a
-    short hypothesis that only a wide beam lets in: it is dropped."""
+    short hypothesis that only a wide beam lets in: it dies, and its place in the beam stays empty for a step."""
     for row, prefix in enumerate(state.prefix):
         if prefix and state.length == len(prefix):
             late = tokens[row, 1:] == END
