@@ -31,9 +31,6 @@ class RaggedWriter:
         self.offsets.write((self.length + np.cumsum(lengths, dtype=OFFSET)).tobytes())
         self.length += added
 
-    def close(self) -> None:
-        close_safely([self.values, self.offsets])
-
 
 class Ragged:
     """The rows of two such files. They stay on disk; the system keeps in memory what is used while there is room."""
