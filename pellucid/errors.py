@@ -31,7 +31,10 @@ class UserError(Exception):
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The remedy for an unknown name: the nearest right one if there is one, else all of them."""
+    """The remedy for an unknown name: the nearest right one if there is one, else all of them, as far as one reads."""
     names = list(names)
     close = get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(names)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    rest = f", and {len(names) - 40} more" if len(names) > 40 else ""
+    return f"known: {', '.join(names[:40])}{rest}"

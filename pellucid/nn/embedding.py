@@ -31,7 +31,7 @@ class Embedding(nn.Module):
 class Input(Tapped):
     """Embedding plus position, normalised if asked for: what the first layer of a stack sees."""
 
-    tap_names = ("embedding", "position", "output")
+    tap_names: tuple[str, ...] = ("embedding", "position", "output")
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -39,6 +39,8 @@ class Input(Tapped):
         self.positions = nn.Embedding(config.max_length, config.d_model) if config.positions == "learned" else None
         self.norm = make_norm(config) if config.embedding_norm else None
         self.dropout = Dropout(config.dropout)
+        if config.positions not in ("sinusoidal", "learned"):
+            self.tap_names = ("embedding", "output")  # no position is added, so there is none to show
         self.table = torch.empty(0, config.d_model)  # sinusoids of the longest sequence so far, made once and reused
 
     def forward(self, embedded: Tensor, start: int = 0, real: Tensor | None = None) -> Tensor:

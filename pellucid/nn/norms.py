@@ -49,7 +49,8 @@ class BatchNorm(nn.Module):
 
     Its limits, and why the paper does not use it: in training a token's output depends on the other sentences of the
     batch and, in the decoder, on tokens that come later, so the statistics see the future; with few tokens they are
-    unreliable. `count_padding` lets padding into the statistics, to show what that does.
+    unreliable. `count_padding` lets padding into the statistics, to show what that does. The running variance divides
+    by the number of tokens, as the normalisation itself does (torch's divides by one less).
     """
 
     running_mean: Tensor

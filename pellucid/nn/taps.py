@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -25,7 +24,7 @@ Tap = Callable[[str, Tensor], None]
 class Tapped(nn.Module):
     """A module that can show the values passing through it. Detached, `tap` is None and a pass costs one comparison."""
 
-    tap_names: ClassVar[tuple[str, ...]] = ()
+    tap_names: tuple[str, ...] = ()
     tap: Tap | None = None
 
 

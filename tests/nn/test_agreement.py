@@ -1,0 +1,134 @@
+"""The fast model is the reference: every pair of choices here, the full product with `make proofs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations, product
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pellucid import reference
+from pellucid.config import ModelConfig
+from pellucid.nn import Transformer
+from pellucid.shapes import weight_shapes
+
+ConfigOf = Callable[..., ModelConfig]
+ModelOf = Callable[..., Transformer]
+BatchOf = Callable[[ModelConfig], tuple[Tensor, Tensor, Tensor, Tensor]]
+Choice = dict[str, Any]
+
+# Each line is one decision; fields that only make sense together are decided together.
+SIDES = {"source_vocabulary": 17, "target_vocabulary": 23}
+DECISIONS: list[list[Choice]] = [
+    [
+        {"positions": "sinusoidal"},
+        {"positions": "sinusoidal", "position_layout": "halves"},
+        {"positions": "rotary"},
+        {"positions": "rotary", "position_layout": "halves"},
+        {"positions": "learned", "max_length": 9},
+        {"positions": "none"},
+    ],
+    [{"tie": "all"}, {"tie": "decoder"}, {"tie": "none"}, {"tie": "decoder", **SIDES}, {"tie": "none", **SIDES}],
+    [{"activation": activation} for activation in ("relu", "gelu", "silu", "swiglu")],
+    [{"norm": norm} for norm in ("layer", "rms", "batch")],
+    [{"kv_heads": kv_heads} for kv_heads in (None, 2, 1)],
+    [{"norm_place": place} for place in ("pre", "post")],
+    [{"embedding_scale": scale} for scale in (True, False)],
+    [{"embedding_norm": norm} for norm in (True, False)],
+    [{"bias": bias} for bias in (True, False)],
+    [{"output_bias": bias} for bias in (True, False)],
+]
+
+
+def merged(row: tuple[int, ...]) -> Choice:
+    """The settings of a row that has one index a decision."""
+    return {name: value for decision, i in zip(DECISIONS, row, strict=True) for name, value in decision[i].items()}
+
+
+def pairs_of(row: tuple[int, ...]) -> set[tuple[tuple[int, int], tuple[int, int]]]:
+    """Every two choices that a row tries together."""
+    return set(combinations(enumerate(row), 2))
+
+
+def covering_rows() -> list[tuple[int, ...]]:
+    """Few rows in which any two choices of different decisions meet: the best of some random rows, again and again."""
+    random = Random(1)
+    sizes = [range(len(decision)) for decision in DECISIONS]
+    missing = {((a, i), (b, j)) for a, b in combinations(range(len(sizes)), 2) for i, j in product(sizes[a], sizes[b])}
+    rows = []
+    while missing:
+        (a, i), (b, j) = min(missing)
+        candidates = []
+        for _ in range(50):
+            row = [random.choice(size) for size in sizes]
+            row[a], row[b] = i, j
+            candidates.append(tuple(row))
+        best = max(candidates, key=lambda row: len(pairs_of(row) & missing))
+        missing -= pairs_of(best)
+        rows.append(best)
+    return rows
+
+
+def far(found: Tensor, expected: np.ndarray) -> float:
+    """The largest difference, relative to the largest value. NaN if there is one."""
+    return float(np.abs(found.detach().numpy().astype(np.float64) - expected).max() / np.abs(expected).max())
+
+
+def check(config: ModelConfig, model_of: ModelOf, batch_of: BatchOf) -> None:
+    source, source_keep, target_in, target_keep = batch_of(config)
+    for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-5)):
+        model = model_of(config, dtype)
+        oracle = reference.Transformer(
+            config, {name: value.detach().numpy() for name, value in model.weights().items()}
+        )
+        memory = model.encode(source, source_keep)
+        expected = oracle.encode(source.numpy(), source_keep.numpy())
+        assert far(memory, expected) < tolerance
+        logits = model.decode(target_in, memory, source_keep, target_keep)
+        assert far(logits, oracle.decode(target_in.numpy(), expected, source_keep.numpy())) < tolerance
+
+
+@pytest.mark.parametrize("row", covering_rows(), ids=lambda row: "".join(map(str, row)))
+def test_every_pair_of_choices(row: tuple[int, ...], config_of: ConfigOf, model_of: ModelOf, batch_of: BatchOf) -> None:
+    check(config_of(**merged(row)), model_of, batch_of)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("first", list(product(*(range(len(decision)) for decision in DECISIONS[:3]))))
+def test_every_choice_with_every_other(
+    first: tuple[int, ...], config_of: ConfigOf, model_of: ModelOf, batch_of: BatchOf
+) -> None:
+    for rest in product(*(range(len(decision)) for decision in DECISIONS[3:])):
+        check(config_of(**merged(first + rest), encoder_layers=1, decoder_layers=1), model_of, batch_of)
+
+
+def test_the_rows_cover_every_pair() -> None:
+    met = {pair for row in covering_rows() for pair in pairs_of(row)}
+    sizes = [len(decision) for decision in DECISIONS]
+    assert len(met) == sum(a * b for a, b in combinations(sizes, 2))
+
+
+@pytest.mark.parametrize("row", covering_rows(), ids=lambda row: "".join(map(str, row)))
+def test_weights_have_the_names_and_shapes_of_the_table(row: tuple[int, ...], config_of: ConfigOf) -> None:
+    config = config_of(**merged(row))
+    found = {name: tuple(value.shape) for name, value in Transformer(config).weights().items()}
+    assert found == weight_shapes(config)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy_of_the_reference_is_that_of_torch(smoothing: float) -> None:
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(3, 4, 9, generator=generator, dtype=torch.float64)
+    targets = torch.randint(9, (3, 4), generator=generator)
+    keep = torch.arange(4) < torch.tensor([4, 2, 1])[:, None]
+    expected = torch.nn.functional.cross_entropy(
+        logits[keep], targets[keep], reduction="sum", label_smoothing=smoothing
+    )
+    total, count = reference.cross_entropy(logits.numpy(), targets.numpy(), keep.numpy(), smoothing)
+    assert total == pytest.approx(float(expected), rel=1e-12)
+    assert count == 7
