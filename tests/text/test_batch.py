@@ -154,6 +154,12 @@ def test_little_is_padding() -> None:
         assert real / (len(plan) * 4096) >= 0.9
 
 
+def test_the_budget_is_used_to_the_last_token() -> None:
+    corpus = corpus_of(Lengths([4] * 8, [6] * 8))
+    assert [len(numbers) for numbers in batches(corpus, 40, 1, 0)] == [4, 4]
+    assert sorted(len(numbers) for numbers in batches(corpus, 39, 1, 0)) == [2, 3, 3]
+
+
 def test_a_pair_over_the_budget_is_a_batch_of_its_own() -> None:
     plan = batches(corpus_of(Lengths([5, 900, 5], [5, 900, 5])), 100, 1, 0)
     assert sorted(as_lists(plan), key=len)[0] == [1]
