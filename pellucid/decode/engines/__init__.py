@@ -1,0 +1,58 @@
+"""Engines: what turns source ids into target ids. All agree; they differ in speed and in what they need installed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.config import DecodeConfig
+from pellucid.decode.search import Hypothesis, Sentence, Watch
+from pellucid.text.tokenizer import Tokenizers
+
+EngineName = Literal["ctranslate2", "torch", "reference"]
+ComputeType = Literal["float32", "int8"]
+
+Ids = Sequence[int]
+
+
+class Engine(Protocol):
+    """One way to run a model."""
+
+    def refuses(self, config: DecodeConfig, longest: int) -> str:
+        """Why this engine cannot do what is asked of a source of `longest` tokens; empty: it can."""
+        ...
+
+    def search(
+        self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+    ) -> list[list[Hypothesis]]:
+        """The `n_best` hypotheses of every sentence. No sentence's result depends on the others."""
+        ...
+
+    def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
+        """What the model says at each place of a given target (its end included): (target, vocabulary)."""
+        ...
+
+    def score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray[np.floating]]:
+        """Log-probabilities of given targets, token by token, the end included: (target,) for every pair."""
+        ...
+
+
+def open_engine(
+    name: EngineName, directory: Path, tokenizers: Tokenizers, compute_type: ComputeType | None = None
+) -> Engine:
+    """The engine of a model directory. Each is imported when it is asked for."""
+    if name == "ctranslate2":
+        from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
+
+        return CTranslate2Engine(directory, tokenizers, compute_type)
+    if name == "torch":
+        from pellucid.decode.engines.torch import TorchEngine
+
+        return TorchEngine(directory)
+    from pellucid.decode.engines.reference import ReferenceEngine
+
+    return ReferenceEngine(directory)

@@ -1,0 +1,59 @@
+"""Which sentences go through a model together: those of equal length.
+
+Without padding, a sentence's numbers do not depend on its mates; a batch of mixed lengths would not keep that promise
+in int8 arithmetic, whose scales would change with the padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pellucid.config import DecodeConfig, ModelConfig
+from pellucid.decode.filters import Ints
+from pellucid.decode.search import Hypothesis, Sentence, Step, Watch, search
+
+TOKENS = 2048  # of one batch at most
+
+
+def equal_lengths(lengths: Sequence[tuple[int, ...]], rows: int = 64) -> Iterator[list[int]]:
+    """The places of equal lengths together, at most `rows` or TOKENS at a time, the longest first (so that no
+    worker is left alone with them at the end)."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for place, length in enumerate(lengths):
+        groups.setdefault(length, []).append(place)
+    for length in sorted(groups, reverse=True):
+        size = max(1, min(rows, TOKENS // max(1, sum(length))))
+        group = groups[length]
+        yield from (group[start : start + size] for start in range(0, len(group), size))
+
+
+def positions(config: ModelConfig) -> int | None:
+    """How many positions a model has; None: as many as are asked for."""
+    return config.max_length if config.positions == "learned" else None
+
+
+def search_in_batches(
+    start: Callable[[Ints], Any],
+    step: Step,
+    sentences: Sequence[Sentence],
+    config: DecodeConfig,
+    model: ModelConfig,
+    watch: Watch | None = None,
+) -> list[list[Hypothesis]]:
+    """Search batch by batch. `start` encodes sources, (rows, length), and gives the cache of the first step."""
+    found: list[list[Hypothesis]] = [[] for _ in sentences]
+    for places in equal_lengths([(len(sentence.source),) for sentence in sentences]):
+        batch = [sentences[place] for place in places]
+        source = np.array([sentence.source for sentence in batch], dtype=np.int64)
+        results = search(step, start(source), batch, config, positions(model), _placed(watch, places))
+        for place, result in zip(places, results, strict=True):
+            found[place] = result
+    return found
+
+
+def _placed(watch: Watch | None, places: Sequence[int]) -> Watch | None:
+    """A watch that is told the place in the request instead of the row of the batch."""
+    return None if watch is None else lambda row, token: watch(places[row], token)

@@ -1,0 +1,184 @@
+"""A model in CTranslate2's form: the same numbers under other names. Every ModelConfig but batch norm has one.
+
+What CTranslate2 lacks is spelled out for it: sinusoidal positions become a table, no positions a table of zeros, and
+query heads that share keys and values get a copy each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.config import ModelConfig
+from pellucid.errors import UserError
+from pellucid.model_files import read_config, read_weights
+from pellucid.reference.functions import EPSILON, sinusoidal
+from pellucid.text.tokenizer import SPECIALS, Tokenizer, Tokenizers
+
+Weights = Mapping[str, NDArray[np.floating]]
+ComputeType = Literal["float32", "int8"]
+
+POSITIONS = 2048  # rows of an exported position table: 4 MB at d_model 512
+
+
+def convert(directory: Path, out: Path, compute_type: ComputeType) -> None:
+    """Write the CTranslate2 form of a model directory to `out`: all of it, or nothing."""
+    config = read_config(directory)
+    check_supported(config)
+    spec = _spec(config, read_weights(directory, config))
+    tokenizers = Tokenizers.load(directory)
+    spec.register_source_vocabulary(_vocabulary(tokenizers.source, config.source_tokens, directory))
+    spec.register_target_vocabulary(_vocabulary(tokenizers.target, config.target_tokens, directory))
+    spec.config.unk_token = SPECIALS[0]  # nothing is unknown to a vocabulary of bytes, but the library wants a name
+    spec.config.layer_norm_epsilon = EPSILON
+    spec.validate()
+    spec.optimize(quantization=compute_type)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as draft:
+        finished = Path(draft) / "model"
+        finished.mkdir()
+        spec.save(str(finished))
+        try:
+            finished.rename(out)
+        except OSError:
+            if not out.is_dir():  # else another process was faster, with the same bytes
+                raise
+
+
+def check_supported(config: ModelConfig) -> None:
+    if config.norm == "batch":
+        remedy = "use engine 'torch' or 'reference'"
+        raise UserError("CTranslate2 has no batch normalisation, which this model uses", "engine", remedy)
+
+
+def most_positions(config: ModelConfig) -> int | None:
+    """How many positions the converted form has; None: as many as are asked for."""
+    if config.positions == "rotary":
+        return None
+    return config.max_length if config.positions == "learned" else POSITIONS
+
+
+def _vocabulary(tokenizer: Tokenizer, size: int, directory: Path) -> list[str]:
+    if len(tokenizer) != size:
+        remedy = "config.json and the tokenizer do not belong together"
+        raise UserError(f"the tokenizer has {len(tokenizer)} tokens, the model {size}", str(directory), remedy)
+    return tokenizer.pieces(range(size))
+
+
+def _spec(config: ModelConfig, weights: Weights) -> Any:
+    with _torch_out_of_sight():
+        from ctranslate2.specs import TransformerSpec
+        from ctranslate2.specs.common_spec import Activation
+        from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec
+
+    activation = {
+        "relu": Activation.RELU,
+        "gelu": Activation.GELU,
+        "silu": Activation.SWISH,
+        "swiglu": Activation.SWISH,
+    }[config.activation]
+    shape = {
+        "num_heads": config.heads,
+        "pre_norm": config.norm_place == "pre",
+        "activation": activation,
+        "ffn_glu": config.activation == "swiglu",
+        "rms_norm": config.norm == "rms",
+        "layernorm_embedding": config.embedding_norm,
+        "rotary_dim": config.d_head if config.positions == "rotary" else None,
+        "rotary_interleave": config.position_layout == "interleaved",
+    }
+    encoder = TransformerEncoderSpec(config.encoder_layers, **shape)
+    decoder = TransformerDecoderSpec(config.decoder_layers, **shape)
+    name = "source_embedding" if config.tie == "all" else "target_embedding"
+    encoder.embeddings[0].weight = weights["source_embedding.weight"]
+    decoder.embeddings.weight = weights[f"{name}.weight"]
+    decoder.projection.weight = weights["output.weight" if config.tie == "none" else f"{name}.weight"]
+    if config.output_bias:
+        decoder.projection.bias = weights["output.bias"]
+    fill = _Filler(config, weights)
+    fill.stack(encoder, "encoder")
+    fill.stack(decoder, "decoder")
+    return TransformerSpec(encoder, decoder)
+
+
+class _Filler:
+    """Puts weights into the places of a spec."""
+
+    def __init__(self, config: ModelConfig, weights: Weights) -> None:
+        self.config, self.weights = config, weights
+
+    def stack(self, spec: Any, name: str) -> None:
+        spec.scale_embeddings = self.config.embedding_scale
+        if self.config.positions != "rotary":
+            spec.position_encodings.encodings = self.positions(name)
+        if self.config.embedding_norm:
+            self.norm(spec.layernorm_embedding, f"{name}.input.norm")
+        if self.config.norm_place == "pre":
+            self.norm(spec.layer_norm, f"{name}.norm")
+        for number, layer in enumerate(spec.layer):
+            place = f"{name}.layers.{number}"
+            self.attention(layer.self_attention, f"{place}.self_attention", ("query", "key", "value"), ("output",))
+            if name == "decoder":
+                self.attention(layer.attention, f"{place}.cross_attention", ("query",), ("key", "value"), ("output",))
+            self.feed_forward(layer.ffn, f"{place}.feed_forward")
+
+    def positions(self, name: str) -> NDArray[np.floating]:
+        """(positions, d_model)."""
+        if self.config.positions == "learned":
+            return self.weights[f"{name}.input.positions.weight"]
+        if self.config.positions == "none":
+            return np.zeros((POSITIONS, self.config.d_model), np.float32)
+        return sinusoidal(POSITIONS, self.config.d_model, self.config.position_layout).astype(np.float32)
+
+    def attention(self, spec: Any, name: str, *maps: tuple[str, ...]) -> None:
+        """Each linear map of the spec does the work of one or several of ours, stacked."""
+        for linear, parts in zip(spec.linear, maps, strict=True):
+            self.linear(linear, *(f"{name}.{part}" for part in parts))
+        self.norm(spec.layer_norm, f"{name}_residual.norm")
+
+    def feed_forward(self, spec: Any, name: str) -> None:
+        self.linear(spec.linear_0, f"{name}.wide")
+        if self.config.activation == "swiglu":
+            self.linear(spec.linear_0_noact, f"{name}.gate")
+        self.linear(spec.linear_1, f"{name}.narrow")
+        self.norm(spec.layer_norm, f"{name}_residual.norm")
+
+    def linear(self, spec: Any, *names: str) -> None:
+        spec.weight = np.concatenate([self.for_every_head(name, "weight") for name in names])
+        if self.config.bias:
+            spec.bias = np.concatenate([self.for_every_head(name, "bias") for name in names])
+
+    def for_every_head(self, name: str, kind: str) -> NDArray[np.floating]:
+        """A weight or bias; that of shared keys or values repeated, so that every query head has its own."""
+        values = self.weights[f"{name}.{kind}"]
+        group = self.config.heads // self.config.key_heads
+        if group == 1 or not name.endswith((".key", ".value")):
+            return values
+        heads = values.reshape(self.config.key_heads, self.config.d_head, *values.shape[1:])
+        # (key heads, d_head, ...) -> (heads, d_head, ...) -> (heads * d_head, ...)
+        return np.repeat(heads, group, axis=0).reshape(-1, *values.shape[1:])
+
+    def norm(self, spec: Any, name: str) -> None:
+        spec.gamma = self.weights[f"{name}.weight"]
+        if self.config.norm == "layer":
+            spec.beta = self.weights[f"{name}.bias"]
+
+
+@contextlib.contextmanager
+def _torch_out_of_sight() -> Iterator[None]:
+    """CTranslate2's specs import torch where it is installed: seconds, for nothing that is used here."""
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]

@@ -1,0 +1,77 @@
+"""Small models with random weights whose choices are clear and whose sentences end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from pellucid.config import ModelConfig
+from pellucid.shapes import weight_shapes
+from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.tokenizer import END, Tokenizer, Tokenizers
+
+ENGLISH = ["the cat sat on the mat", "a dog ran to the house", "we see the old tree by the river", "it is cold today"]
+GERMAN = ["die Katze lag auf der Matte", "ein Hund lief zum Haus", "wir sehen den Baum am Fluss", "heute ist es kalt"]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PELLUCID_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.learn(3 * (ENGLISH + GERMAN), 300, languages=("en", "de"))
+
+
+MakeModel = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def make_model(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> MakeModel:
+    """A model directory; equal settings give the same directory."""
+    made: dict[str, Path] = {}
+
+    def make(seed: int = 0, **values: Any) -> Path:
+        key = json.dumps([seed, values], sort_keys=True)
+        if key not in made:
+            made[key] = tmp_path_factory.mktemp("model")
+            _write(made[key], tokenizer, seed, values)
+        return made[key]
+
+    return make
+
+
+def _write(directory: Path, tokenizer: Tokenizer, seed: int, values: dict[str, Any]) -> None:
+    shape = {"d_model": 32, "heads": 4, "feed_forward": 48, "encoder_layers": 2, "decoder_layers": 2}
+    size = {} if "source_vocabulary" in values else {"vocabulary": len(tokenizer)}
+    config = ModelConfig(**{**shape, **size, "output_bias": True, **values})
+    rng = np.random.default_rng(seed)
+    weights = {name: _weight(name, shape, rng) for name, shape in weight_shapes(config).items()}
+    if config.output_bias:
+        weights["output.bias"][END] += 5
+    save_file(weights, directory / "model.safetensors")
+    (directory / "config.json").write_text(json.dumps(config.to_dict()), encoding="utf-8")
+    Tokenizers(tokenizer, tokenizer).save(directory)
+    languages = LanguageIdentifier.learn({"en": ENGLISH, "de": GERMAN}, [("en", "de"), ("de", "en")])
+    languages.save(directory / "languages.json")
+
+
+def _weight(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Nothing stays at a value that would hide a mistake; a large embedding makes the choices clear."""
+    if name.endswith("running_variance"):
+        values = rng.uniform(0.5, 2, size=shape)
+    elif "norm" in name and name.endswith("weight"):
+        values = 1 + 0.2 * rng.normal(size=shape)
+    elif len(shape) == 1:
+        values = 0.1 * rng.normal(size=shape)
+    else:
+        values = rng.normal(size=shape) * shape[-1] ** -0.5 * (2 if "embedding" in name else 1)
+    return values.astype(np.float32)

@@ -1,0 +1,288 @@
+"""Engines agree with the reference, with each other, and with themselves whatever the batch."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pellucid.config import DecodeConfig
+from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
+from pellucid.decode.engines.batches import equal_lengths
+from pellucid.decode.engines.convert import POSITIONS, convert
+from pellucid.decode.search import Hypothesis, Sentence
+from pellucid.errors import UserError
+from pellucid.model_files import read_config
+from pellucid.text.tokenizer import END, Tokenizers
+
+MakeModel = Callable[..., Path]
+
+MODELS: list[dict[str, Any]] = [
+    {},
+    {"norm_place": "pre"},
+    {"norm": "rms", "norm_place": "pre"},
+    {"norm": "rms"},
+    {"activation": "gelu"},
+    {"activation": "silu"},
+    {"activation": "swiglu"},
+    {"positions": "rotary"},
+    {"positions": "rotary", "position_layout": "halves"},
+    {"positions": "none"},
+    {"positions": "learned", "max_length": 40},
+    {"position_layout": "halves"},
+    {"kv_heads": 2},
+    {"kv_heads": 1, "positions": "rotary"},
+    {"tie": "none"},
+    {"tie": "decoder"},
+    {"output_bias": False},
+    {"embedding_scale": False},
+    {"embedding_norm": True},
+    {"embedding_norm": True, "norm": "rms", "norm_place": "pre"},
+    {"bias": False},
+    {"encoder_layers": 1, "decoder_layers": 3},
+]
+
+
+def opened(directory: Path, name: EngineName, compute_type: ComputeType | None = "float32") -> Engine:
+    return open_engine(name, directory, Tokenizers.load(directory), compute_type)
+
+
+def sentences(count: int, seed: int = 0, longest: int = 12, prefix: int = 0) -> list[Sentence]:
+    rng = np.random.default_rng(seed)
+    return [
+        Sentence(
+            (4, *rng.integers(5, 270, size=rng.integers(1, longest)).tolist(), END),
+            tuple(rng.integers(5, 270, size=prefix).tolist()),
+        )
+        for _ in range(count)
+    ]
+
+
+def tokens(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
+    return [[(hypothesis.tokens, hypothesis.ended) for hypothesis in one] for one in found]
+
+
+@pytest.mark.parametrize("values", MODELS, ids=lambda values: " ".join(map(str, values.values())) or "paper")
+def test_the_converted_model_computes_the_same(make_model: MakeModel, values: dict[str, Any]) -> None:
+    directory = make_model(**values)
+    reference, fast = opened(directory, "reference"), opened(directory, "ctranslate2")
+    for source, _ in sentences(3):
+        target = (7, 100, 30, 30, 200, END)
+        expected = reference.logits(source, target)
+        np.testing.assert_allclose(fast.logits(source, target), expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.proof
+def test_every_combination_converts(make_model: MakeModel) -> None:
+    axes: dict[str, list[Any]] = {
+        "positions": ["sinusoidal", "learned", "rotary", "none"],
+        "position_layout": ["interleaved", "halves"],
+        "norm": ["layer", "rms"],
+        "norm_place": ["pre", "post"],
+        "activation": ["relu", "gelu", "silu", "swiglu"],
+        "tie": ["all", "decoder", "none"],
+        "kv_heads": [None, 2],
+        "bias": [True, False],
+    }
+    for choice in itertools.product(*axes.values()):
+        values = dict(zip(axes, choice, strict=True))
+        test_the_converted_model_computes_the_same(make_model, values)
+
+
+REQUESTS = [
+    DecodeConfig(),
+    DecodeConfig(strategy="greedy"),
+    DecodeConfig(beam=3, n_best=3, length_penalty=0.0),
+    DecodeConfig(beam=4, n_best=4, length_penalty=0.6, min_length=3),
+    DecodeConfig(beam=3, n_best=2, length_penalty=1.6, repetition_penalty=1.3),
+    DecodeConfig(beam=3, no_repeat_ngram=2, max_length=6),
+    DecodeConfig(strategy="greedy", repetition_penalty=1.2, no_repeat_ngram=1, min_length=2),
+    DecodeConfig(beam=3, n_best=3, length_penalty=-0.5),
+]
+
+
+@pytest.mark.parametrize("prefix", [0, 1, 3])
+@pytest.mark.parametrize("config", REQUESTS, ids=range(len(REQUESTS)))
+def test_all_engines_find_the_same(make_model: MakeModel, config: DecodeConfig, prefix: int) -> None:
+    directory = make_model()
+    asked = sentences(12, prefix=prefix)
+    expected = opened(directory, "reference").search(asked, config)
+    names: list[EngineName] = ["torch", "ctranslate2"]
+    for name in names:
+        found = opened(directory, name).search(asked, config)
+        assert tokens(found) == tokens(expected), name
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose([h.score for h in one], [h.score for h in other], rtol=1e-4, atol=1e-5)
+
+
+def test_torch_samples_what_the_reference_samples(make_model: MakeModel) -> None:
+    directory = make_model()
+    config = DecodeConfig(strategy="sample", seed=4, n_best=2, top_k=20, temperature=0.8)
+    asked = sentences(8)
+    assert tokens(opened(directory, "torch").search(asked, config)) == tokens(
+        opened(directory, "reference").search(asked, config)
+    )
+
+
+def test_ctranslate2_samples_within_the_filters(make_model: MakeModel) -> None:
+    directory = make_model()
+    fast = opened(directory, "ctranslate2")
+    asked = sentences(1) * 40
+    firsts = {found[0].tokens[:1] for found in fast.search(asked, DecodeConfig(strategy="sample", top_k=2))}
+    logits = opened(directory, "reference").logits(asked[0].source, (END,))[0]
+    best = {() if token == END else (int(token),) for token in np.argsort(-logits)[:2]}
+    assert firsts <= best
+    greedy = fast.search(asked[:1], DecodeConfig(strategy="greedy"))
+    for config in (DecodeConfig(strategy="sample", temperature=0.0), DecodeConfig(strategy="sample", top_p=0.0)):
+        assert tokens(fast.search(asked[:1], config)) == tokens(greedy)
+
+
+@pytest.mark.parametrize(
+    ("name", "compute_type"), [("ctranslate2", "int8"), ("ctranslate2", "float32"), ("torch", None)]
+)
+def test_neither_mates_nor_order_change_a_result(
+    make_model: MakeModel, name: EngineName, compute_type: ComputeType | None
+) -> None:
+    engine = opened(make_model(), name, compute_type)
+    asked = sentences(40, seed=1, longest=6) + sentences(6, seed=2, prefix=2)
+    config = DecodeConfig(beam=3, n_best=2, max_length=12)
+    alone = [engine.search([sentence], config)[0] for sentence in asked]
+    for size, step in itertools.product([7, 64], [1, -1]):
+        order = list(range(len(asked)))[::step]
+        found: dict[int, list[Hypothesis]] = {}
+        for start in range(0, len(order), size):
+            batch = order[start : start + size]
+            found.update(zip(batch, engine.search([asked[place] for place in batch], config), strict=True))
+        together = [found[place] for place in range(len(asked))]
+        assert tokens(together) == tokens(alone)
+        if name == "ctranslate2":
+            assert together == alone  # bit for bit, the scores too
+
+
+def test_scores_are_those_of_the_reference(make_model: MakeModel) -> None:
+    directory = make_model()
+    rng = np.random.default_rng(5)
+    pairs = [(s.source, (*rng.integers(5, 270, size=rng.integers(0, 6)).tolist(), END)) for s in sentences(12)]
+    expected = opened(directory, "reference").score(pairs)
+    names: list[EngineName] = ["torch", "ctranslate2"]
+    for name in names:
+        for found, right in zip(opened(directory, name).score(pairs), expected, strict=True):
+            np.testing.assert_allclose(found, right, atol=1e-4)
+
+
+def test_a_found_hypothesis_scores_what_scoring_it_gives(make_model: MakeModel) -> None:
+    engine = opened(make_model(), "reference")
+    for sentence, [found] in zip(sentences(6), engine.search(sentences(6), DecodeConfig()), strict=True):
+        if found.ended:
+            [log_probs] = engine.score([(sentence.source, (*found.tokens, END))])
+            assert found.score == pytest.approx(log_probs.sum() / (len(found.tokens) + 1))
+
+
+@pytest.mark.parametrize("name", ["reference", "torch", "ctranslate2"])
+def test_tokens_are_shown_as_they_come(make_model: MakeModel, name: EngineName) -> None:
+    engine = opened(make_model(), name)
+    asked = sentences(5, prefix=1)
+    shown: dict[int, list[int]] = {place: [] for place in range(5)}
+    found = engine.search(asked, DecodeConfig(strategy="greedy"), watch=lambda place, token: shown[place].append(token))
+    assert [(*asked[place].prefix, *shown[place]) for place in range(5)] == [one[0].tokens for one in found]
+
+
+@pytest.mark.parametrize("name", ["reference", "torch", "ctranslate2"])
+def test_a_learned_table_bounds_the_target(make_model: MakeModel, name: EngineName) -> None:
+    engine = opened(make_model(positions="learned", max_length=12, output_bias=False), name)
+    asked = [Sentence((4, *range(20, 29), END))]
+    assert all(len(one[0].tokens) <= 12 for one in engine.search(asked, DecodeConfig(beam=2)))
+
+
+def test_what_ctranslate2_refuses(make_model: MakeModel) -> None:
+    engine = opened(make_model(), "ctranslate2")
+    assert not engine.refuses(DecodeConfig(), 50)
+    assert "seed" in engine.refuses(DecodeConfig(strategy="sample", seed=1), 50)
+    assert "stopping" in engine.refuses(DecodeConfig(stopping="exact"), 50)
+    assert str(POSITIONS) in engine.refuses(DecodeConfig(), POSITIONS + 1)
+    with pytest.raises(UserError, match="batch normalisation"):
+        opened(make_model(norm="batch"), "ctranslate2")
+
+
+def test_the_converted_form_is_made_once_and_known_by_its_weights(make_model: MakeModel, own_cache: Path) -> None:
+    directory = make_model()
+    opened(directory, "ctranslate2")
+    [made] = (own_cache / "ctranslate2").iterdir()
+    before = (made / "model.bin").stat().st_mtime_ns
+    opened(directory, "ctranslate2")
+    assert (made / "model.bin").stat().st_mtime_ns == before
+    opened(make_model(seed=1), "ctranslate2")
+    opened(directory, "ctranslate2", "int8")
+    assert len(list((own_cache / "ctranslate2").iterdir())) == 3  # nothing half-made is left beside them
+
+
+def test_what_ships_is_used_unless_another_type_is_asked_for(
+    make_model: MakeModel, own_cache: Path, tmp_path: Path
+) -> None:
+    directory = tmp_path / "model"
+    shutil.copytree(make_model(), directory)
+    convert(directory, directory / "ctranslate2", "int8")
+    assert opened(directory, "ctranslate2", None).compute_type == "int8"  # type: ignore[attr-defined]
+    assert not own_cache.exists()
+    assert opened(directory, "ctranslate2", "float32").compute_type == "float32"  # type: ignore[attr-defined]
+    assert own_cache.exists()
+
+
+def test_a_damaged_form_is_told_with_its_place(make_model: MakeModel, tmp_path: Path) -> None:
+    directory = tmp_path / "model"
+    shutil.copytree(make_model(), directory)
+    convert(directory, directory / "ctranslate2", "int8")
+    whole = (directory / "ctranslate2" / "model.bin").read_bytes()
+    (directory / "ctranslate2" / "model.bin").write_bytes(whole[:100])
+    with pytest.raises(UserError, match="delete it"):
+        opened(directory, "ctranslate2", None)
+
+
+def test_a_tokenizer_of_another_model_is_noticed(make_model: MakeModel, tmp_path: Path) -> None:
+    directory = tmp_path / "model"
+    shutil.copytree(make_model(vocabulary=320), directory)
+    with pytest.raises(UserError, match="do not belong together"):
+        opened(directory, "ctranslate2")
+
+
+def test_separate_vocabularies_convert(make_model: MakeModel) -> None:
+    size = read_config(make_model()).vocabulary
+    directory = make_model(source_vocabulary=size, target_vocabulary=size, tie="none")
+    asked = sentences(5)
+    assert tokens(opened(directory, "ctranslate2").search(asked, DecodeConfig())) == tokens(
+        opened(directory, "reference").search(asked, DecodeConfig())
+    )
+
+
+def test_converting_and_translating_never_import_torch(make_model: MakeModel) -> None:
+    program = """
+import sys
+from pathlib import Path
+from pellucid.config import DecodeConfig
+from pellucid.decode.engines import open_engine
+from pellucid.decode.search import Sentence
+from pellucid.text.tokenizer import Tokenizers
+directory = Path(sys.argv[1])
+for name in ("ctranslate2", "reference"):
+    open_engine(name, directory, Tokenizers.load(directory)).search([Sentence((4, 20, 2))], DecodeConfig())
+assert "torch" not in sys.modules
+import torch  # it can still be imported afterwards
+"""
+    subprocess.run([sys.executable, "-c", program, str(make_model())], check=True)
+
+
+def test_batches_hold_equal_lengths_and_everything_once() -> None:
+    rng = np.random.default_rng(3)
+    lengths = [(int(n),) for n in rng.integers(1, 400, size=500)]
+    batches = list(equal_lengths(lengths, rows=8))
+    assert sorted(place for batch in batches for place in batch) == list(range(500))
+    for batch in batches:
+        assert len({lengths[place] for place in batch}) == 1
+        assert len(batch) <= 8
