@@ -1,1 +1,48 @@
+"""The Transformer of "Attention Is All You Need", clear all the way through.
 
+    import pellucid
+    print(pellucid.load().translate("Where is the station?", target="de").text)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pellucid.config import DecodeConfig, ModelConfig, TrainConfig
+    from pellucid.decode.translator import Translation, Translator, load
+    from pellucid.errors import UserError
+    from pellucid.nn import Transformer
+    from pellucid.training.api import train
+
+__all__ = [
+    "DecodeConfig",
+    "ModelConfig",
+    "TrainConfig",
+    "Transformer",
+    "Translation",
+    "Translator",
+    "UserError",
+    "load",
+    "train",
+]
+
+# Where each name lives. It is imported when first used: most uses need no torch, and none needs everything.
+_HOMES = {
+    "DecodeConfig": "pellucid.config",
+    "ModelConfig": "pellucid.config",
+    "TrainConfig": "pellucid.config",
+    "Transformer": "pellucid.nn",
+    "Translation": "pellucid.decode.translator",
+    "Translator": "pellucid.decode.translator",
+    "UserError": "pellucid.errors",
+    "load": "pellucid.decode.translator",
+    "train": "pellucid.training.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

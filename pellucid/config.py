@@ -5,10 +5,12 @@ The same names are used in Python, in TOML and JSON files and after `--set`.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, Self, cast, dataclass_transform, get_args, get_type_hints
+from dataclasses import asdict, dataclass, field, fields
+from types import UnionType
+from typing import Any, Literal, Self, cast, dataclass_transform, get_args, get_origin, get_type_hints
 
 from pellucid.errors import Problem, UserError, nearest
 
@@ -23,7 +25,7 @@ Strategy = Literal["greedy", "beam", "sample"]
 Stopping = Literal["ctranslate2", "exact"]
 
 
-def setting(default: Any, doc: str, least: float | None = None, most: float | None = None) -> Any:
+def setting(*, default: Any, doc: str, least: float | None = None, most: float | None = None) -> Any:
     """A documented field with the range it may lie in (both ends allowed)."""
     return field(default=default, metadata={"doc": doc, "least": least, "most": most})
 
@@ -45,13 +47,14 @@ class Config:
         types = get_type_hints(type(self))
         for name, spec in known.items():
             value = values.get(name, spec.default)
-            expected = get_args(types[name]) or (types[name],)
+            expected = _choices(types[name])
             problem = _problem(name, value, expected, spec.metadata["least"], spec.metadata["most"])
             if problem:
                 problems.append(problem)
                 value = spec.default  # lets the checks across fields run, so that every problem is told at once
             object.__setattr__(self, name, float(value) if type(value) is int and float in expected else value)
-        problems += self.conflicts()
+        wrong = {problem.where for problem in problems}  # these hold a default now, which conflicts with nothing given
+        problems += [problem for problem in self.conflicts() if problem.where not in wrong]
         if problems:
             raise UserError(problems)
 
@@ -59,13 +62,24 @@ class Config:
         """Problems between fields that are each right alone."""
         return []
 
+    @classmethod
+    def names(cls) -> list[str]:
+        """The fields, in order."""
+        return [spec.name for spec in fields(cast(Any, cls))]
+
     def to_dict(self) -> dict[str, Any]:
         """The fields that have a value, ready for JSON or TOML (which knows no null)."""
         return {name: value for name, value in asdict(cast(Any, self)).items() if value is not None}
 
     def changed(self, **values: Any) -> Self:
         """A copy with other values, checked as a whole."""
-        return replace(cast(Any, self), **values)  # type: ignore[no-any-return]
+        return type(self)(**{**asdict(cast(Any, self)), **values})
+
+
+def _choices(hint: Any) -> tuple[Any, ...]:
+    """The types or words that a field takes: int | None, or Literal["a", "b"], or one type alone."""
+    one = get_origin(hint) not in (Literal, UnionType)
+    return tuple(get_origin(kind) or kind for kind in ((hint,) if one else get_args(hint)))
 
 
 def _problem(
@@ -88,6 +102,8 @@ def _problem(
     if not fits:
         wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
         return Problem(f"{value!r} is not of type {wanted}", name, f"give a value of type {wanted}")
+    if isinstance(value, float) and not math.isfinite(value):
+        return Problem(f"{value!r} is no finite number", name, "give a finite number")
     if number and not ((least is None or value >= least) and (most is None or value <= most)):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
         return Problem(f"{value!r} is out of range", name, f"give a number {bounds}")
@@ -97,31 +113,45 @@ def _problem(
 class ModelConfig(Config):
     """The shape of a model. The defaults are the base model of "Attention Is All You Need"."""
 
-    vocabulary: int | None = setting(None, "tokens shared by both sides; chosen from the corpus when not given", 4)
-    source_vocabulary: int | None = setting(None, "tokens of the source side, when the sides do not share", 4)
-    target_vocabulary: int | None = setting(None, "tokens of the target side, when the sides do not share", 4)
-    d_model: int = setting(512, "size of the vector that stands for a token", 1)
-    heads: int = setting(8, "attention heads; each is d_model / heads wide", 1)
-    kv_heads: int | None = setting(None, "heads of keys and values, shared by groups of query heads; default: heads", 1)
-    feed_forward: int = setting(2048, "width of the hidden layer in the feed-forward part", 1)
-    encoder_layers: int = setting(6, "layers of the encoder", 1)
-    decoder_layers: int = setting(6, "layers of the decoder", 1)
-    positions: Positions = setting("sinusoidal", "how a token is told where it stands")
-    position_layout: PositionLayout = setting(
-        "interleaved", "sines and cosines (or rotated pairs) alternate, as in the paper, or fill two halves"
+    vocabulary: int | None = setting(
+        default=None, doc="tokens shared by both sides; chosen from the corpus when not given", least=4
     )
-    max_length: int = setting(512, "longest sequence of a learned position table", 1)
-    norm: Norm = setting("layer", "which normalisation")
-    norm_place: NormPlace = setting("post", "norm(x + f(x)) as in the paper (post), or x + f(norm(x)) (pre)")
-    activation: Activation = setting("relu", "the non-linearity of the feed-forward part")
-    tie: Tie = setting("all", "which embeddings are one matrix: source, target and output; the last two; none")
-    embedding_scale: bool = setting(True, "multiply embeddings by sqrt(d_model)")
-    embedding_norm: bool = setting(False, "normalise the sum of embedding and position")
-    bias: bool = setting(True, "biases in the linear maps of the layers")
-    output_bias: bool = setting(False, "a bias on the logits")
-    dropout: float = setting(0.1, "dropped of every sublayer's output and of the embedded input", 0, 0.95)
-    attention_dropout: float = setting(0.0, "dropped of the attention weights", 0, 0.95)
-    activation_dropout: float = setting(0.0, "dropped inside the feed-forward part", 0, 0.95)
+    source_vocabulary: int | None = setting(
+        default=None, doc="tokens of the source side, when the sides do not share", least=4
+    )
+    target_vocabulary: int | None = setting(
+        default=None, doc="tokens of the target side, when the sides do not share", least=4
+    )
+    d_model: int = setting(default=512, doc="size of the vector that stands for a token", least=1)
+    heads: int = setting(default=8, doc="attention heads; each is d_model / heads wide", least=1)
+    kv_heads: int | None = setting(
+        default=None, doc="heads of keys and values, shared by groups of query heads; default: heads", least=1
+    )
+    feed_forward: int = setting(default=2048, doc="width of the hidden layer in the feed-forward part", least=1)
+    encoder_layers: int = setting(default=6, doc="layers of the encoder", least=1)
+    decoder_layers: int = setting(default=6, doc="layers of the decoder", least=1)
+    positions: Positions = setting(default="sinusoidal", doc="how a token is told where it stands")
+    position_layout: PositionLayout = setting(
+        default="interleaved", doc="sines and cosines (or rotated pairs) alternate, as in the paper, or fill two halves"
+    )
+    max_length: int = setting(default=512, doc="longest sequence of a learned position table", least=1)
+    norm: Norm = setting(default="layer", doc="which normalisation")
+    norm_place: NormPlace = setting(
+        default="post", doc="norm(x + f(x)) as in the paper (post), or x + f(norm(x)) (pre)"
+    )
+    activation: Activation = setting(default="relu", doc="the non-linearity of the feed-forward part")
+    tie: Tie = setting(
+        default="all", doc="which embeddings are one matrix: source, target and output; the last two; none"
+    )
+    embedding_scale: bool = setting(default=True, doc="multiply embeddings by sqrt(d_model)")
+    embedding_norm: bool = setting(default=False, doc="normalise the sum of embedding and position")
+    bias: bool = setting(default=True, doc="biases in the linear maps of the layers")
+    output_bias: bool = setting(default=False, doc="a bias on the logits")
+    dropout: float = setting(
+        default=0.1, doc="dropped of every sublayer's output and of the embedded input", least=0, most=0.95
+    )
+    attention_dropout: float = setting(default=0.0, doc="dropped of the attention weights", least=0, most=0.95)
+    activation_dropout: float = setting(default=0.0, doc="dropped inside the feed-forward part", least=0, most=0.95)
 
     def conflicts(self) -> list[Problem]:
         problems = []
@@ -205,56 +235,82 @@ def preset(name: str, **values: Any) -> ModelConfig:
 class TrainConfig(Config):
     """How a model is trained. A run ends at the first of steps, epochs, minutes or patience that is reached."""
 
-    seed: int = setting(1, "of everything drawn at random: first weights, order, dropout, held-out pairs", 0)
-    threads: int | None = setting(None, "CPU threads; default: one a core. Equal counts give equal weights", 1)
-    device: Literal["auto", "cpu", "cuda", "mps"] = setting("auto", "where to train")
+    seed: int = setting(
+        default=1, doc="of everything drawn at random: first weights, order, dropout, held-out pairs", least=0
+    )
+    threads: int | None = setting(
+        default=None, doc="CPU threads; default: one a core. Equal counts give equal weights", least=1
+    )
+    device: Literal["auto", "cpu", "cuda", "mps"] = setting(default="auto", doc="where to train")
     precision: Literal["auto", "float32", "bfloat16"] = setting(
-        "auto", "of the matrix products; auto: bfloat16 where the hardware multiplies it"
+        default="auto", doc="of the matrix products; auto: bfloat16 where the hardware multiplies it"
     )
-    steps: int | None = setting(None, "updates at most", 1)
-    epochs: float | None = setting(None, "passes over the pairs at most", 0)
-    minutes: float | None = setting(None, "time at most, over all sessions of the run", 0)
-    batch_tokens: int = setting(4096, "source and target tokens of one batch at most, padding included", 16)
-    accumulate: int = setting(1, "batches of one update", 1)
-    optimizer: Literal["adam", "adamw"] = setting("adam", "adamw keeps weight decay apart from the gradient")
-    weight_decay: float = setting(0.0, "pull of the weights towards zero", 0)
-    beta_1: float = setting(0.9, "memory of the gradient's mean", 0, 1)
-    beta_2: float = setting(0.98, "memory of the gradient's square", 0, 1)
+    steps: int | None = setting(default=None, doc="updates at most", least=1)
+    epochs: float | None = setting(default=None, doc="passes over the pairs at most", least=0)
+    minutes: float | None = setting(default=None, doc="time at most, over all sessions of the run", least=0)
+    batch_tokens: int = setting(
+        default=4096, doc="source and target tokens of one batch at most, padding included", least=16
+    )
+    accumulate: int = setting(default=1, doc="batches of one update", least=1)
+    optimizer: Literal["adam", "adamw"] = setting(
+        default="adam", doc="adamw keeps weight decay apart from the gradient"
+    )
+    weight_decay: float = setting(default=0.0, doc="pull of the weights towards zero", least=0)
+    beta_1: float = setting(default=0.9, doc="memory of the gradient's mean", least=0, most=1)
+    beta_2: float = setting(default=0.98, doc="memory of the gradient's square", least=0, most=1)
     learning_rate: float = setting(
-        1e-3, "the highest one; for schedule 'paper' a factor on d_model^-0.5 min(step^-0.5, step warmup^-1.5)", 0
+        default=1e-3,
+        doc="the highest one; for schedule 'paper' a factor on d_model^-0.5 min(step^-0.5, step warmup^-1.5)",
+        least=0,
     )
-    schedule: Schedule = setting("inverse_sqrt", "how the learning rate changes after the warm-up")
-    warmup: int = setting(2000, "steps over which the learning rate rises from 0", 0)
-    label_smoothing: float = setting(0.1, "probability spread evenly over the vocabulary", 0, 0.9)
-    clip: float = setting(1.0, "largest norm of the gradient; 0: no limit", 0)
-    average: int = setting(5, "how many of the last checkpoints the final model averages; 1: none", 1)
+    schedule: Schedule = setting(default="inverse_sqrt", doc="how the learning rate changes after the warm-up")
+    warmup: int = setting(default=2000, doc="steps over which the learning rate rises from 0", least=0)
+    label_smoothing: float = setting(
+        default=0.1, doc="probability spread evenly over the vocabulary", least=0, most=0.9
+    )
+    clip: float = setting(default=1.0, doc="largest norm of the gradient; 0: no limit", least=0)
+    average: int = setting(default=5, doc="how many of the last checkpoints the final model averages; 1: none", least=1)
     ema: float = setting(
-        0.0, "decay of an exponential moving average of the weights, instead of `average`; 0: none", 0, 1
+        default=0.0,
+        doc="decay of an exponential moving average of the weights, instead of `average`; 0: none",
+        least=0,
+        most=1,
     )
-    bpe_dropout: float = setting(0.0, "chance that a merge of the tokenizer is left out, afresh each epoch", 0, 0.9)
-    validate_every: int = setting(1000, "steps between validations", 1)
-    validate_pairs: int = setting(500, "pairs that a validation during the run translates", 0)
-    checkpoint_every: int = setting(500, "steps between checkpoints", 1)
-    patience: int | None = setting(None, "validations without a better loss before the run ends early", 1)
+    bpe_dropout: float = setting(
+        default=0.0, doc="chance that a merge of the tokenizer is left out, afresh each epoch", least=0, most=0.9
+    )
+    validate_every: int = setting(default=1000, doc="steps between validations", least=1)
+    validate_pairs: int = setting(default=500, doc="pairs that a validation during the run translates", least=0)
+    checkpoint_every: int = setting(default=500, doc="steps between checkpoints", least=1)
+    patience: int | None = setting(
+        default=None, doc="validations without a better loss before the run ends early", least=1
+    )
 
 
 class DecodeConfig(Config):
     """How a translation is searched for. Scores are log-probabilities divided by length ** length_penalty."""
 
-    strategy: Strategy = setting("beam", "greedy: the likeliest token; beam: the likeliest sequences; sample: drawn")
-    beam: int = setting(5, "hypotheses kept alive", 1)
-    length_penalty: float = setting(1.0, "exponent of the length a score is divided by; 0: none")
-    top_k: int | None = setting(None, "sample from the k likeliest tokens", 1)
-    top_p: float | None = setting(None, "sample from the fewest tokens whose probability exceeds p", 0, 1)
-    temperature: float = setting(1.0, "divides the logits before sampling", 0)
-    seed: int | None = setting(None, "of the sampling; equal seeds give equal texts", 0)
-    n_best: int = setting(1, "translations returned for each sentence", 1)
-    min_length: int = setting(0, "tokens before the end may come", 0)
-    max_length: int | None = setting(None, "tokens at most; default: three times the source and ten more", 1)
-    repetition_penalty: float = setting(1.0, "above 1: tokens already said are less likely", 0)
-    no_repeat_ngram: int = setting(0, "no n tokens in a row come twice; 0: they may", 0)
+    strategy: Strategy = setting(
+        default="beam", doc="greedy: the likeliest token; beam: the likeliest sequences; sample: drawn"
+    )
+    beam: int = setting(default=5, doc="hypotheses kept alive", least=1)
+    length_penalty: float = setting(default=1.0, doc="exponent of the length a score is divided by; 0: none")
+    top_k: int | None = setting(default=None, doc="sample from the k likeliest tokens", least=1)
+    top_p: float | None = setting(
+        default=None, doc="sample from the fewest tokens whose probability exceeds p", least=0, most=1
+    )
+    temperature: float = setting(default=1.0, doc="divides the logits before sampling", least=0)
+    seed: int | None = setting(default=None, doc="of the sampling; equal seeds give equal texts", least=0)
+    n_best: int = setting(default=1, doc="translations returned for each sentence", least=1)
+    min_length: int = setting(default=0, doc="tokens before the end may come", least=0)
+    max_length: int | None = setting(
+        default=None, doc="tokens at most; default: three times the source and ten more", least=1
+    )
+    repetition_penalty: float = setting(default=1.0, doc="above 1: tokens already said are less likely", least=0)
+    no_repeat_ngram: int = setting(default=0, doc="no n tokens in a row come twice; 0: they may", least=0)
     stopping: Stopping = setting(
-        "ctranslate2", "when a beam ends: with `beam` finished ones, or (exact) when no live hypothesis can win"
+        default="ctranslate2",
+        doc="when a beam ends: with `beam` finished ones, or (exact) when no live hypothesis can win",
     )
 
     def conflicts(self) -> list[Problem]:
@@ -300,10 +356,10 @@ def parse_value(text: str) -> Any:
 
 def split_settings(values: Mapping[str, Any], *kinds: type[Config]) -> list[dict[str, Any]]:
     """Deal settings out to the configs that know their names; a name that none knows is an error."""
-    names = [{f.name for f in fields(cast(Any, kind))} for kind in kinds]
-    unknown = [name for name in values if not any(name in known for known in names)]
+    names = [kind.names() for kind in kinds]
+    every = [name for known in names for name in known]
+    unknown = [name for name in values if name not in every]
     if unknown:
-        every = [name for known in names for name in sorted(known)]
         raise UserError(
             Problem(f"unknown key (value {values[name]!r})", name, nearest(name, every)) for name in unknown
         )

@@ -1,0 +1,53 @@
+"""The command line: each verb parses, calls one function, prints. Exit 0: done; 1: the answer is no; 2: bad request."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from pellucid.errors import UserError
+
+VERBS = ("train", "translate", "evaluate", "score", "explain", "verify", "serve", "describe", "check", "models")
+
+
+def application(verbs: tuple[str, ...]) -> typer.Typer:
+    """The command with some of its verbs: a module is imported for each, so one that is not needed is left out."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def pellucid(
+        version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    ) -> None:
+        """The Transformer, clear all the way through: train, translate, and see every number inside."""
+        if version:
+            from importlib.metadata import version as installed
+
+            typer.echo(f"pellucid {installed('pellucid')}")
+            raise typer.Exit()
+
+    for verb in verbs:
+        app.command(verb)(getattr(import_module(f"pellucid.cli.{verb}"), verb))
+    return app
+
+
+def main() -> None:
+    """Run the command of `sys.argv`."""
+    asked = tuple(verb for verb in VERBS if sys.argv[1:2] == [verb])
+    try:
+        application(asked or VERBS)()
+    except UserError as error:
+        for problem in error.problems:
+            print(f"pellucid: {problem}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader has seen enough; Python would complain again when it closes stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

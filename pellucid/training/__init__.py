@@ -1,0 +1,1 @@
+"""From pairs of text to a trained model."""

@@ -1,0 +1,5 @@
+"""`python -m pellucid` is the command too."""
+
+from pellucid.cli import main
+
+main()

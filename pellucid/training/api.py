@@ -1,0 +1,122 @@
+"""`train` and `resume`: from settings to a finished run with a model directory in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pellucid.config import ModelConfig, TrainConfig
+from pellucid.errors import UserError
+from pellucid.nn import Transformer
+from pellucid.text.tokenizer import Tokenizers
+from pellucid.training.card import model_card
+from pellucid.training.curves import draw_curves
+from pellucid.training.data import Data, DataConfig, learn_languages, prepare
+from pellucid.training.display import Display
+from pellucid.training.loop import Training, begin, finish
+from pellucid.training.loop import train as run_loop
+from pellucid.training.run import Run
+from pellucid.training.settings import Settings
+
+DEFAULT_MINUTES = 30.0
+
+
+def train(
+    data: DataConfig | dict[str, Any] | tuple[str, str] | str,
+    out: str | Path,
+    model: ModelConfig | None = None,
+    train: TrainConfig | None = None,
+    *,
+    start_from: str | Path | None = None,
+    display: Display | None = None,
+) -> Run:
+    """Train a model on pairs of text and leave it in `out`/model.
+
+    `data` is a file of pairs, two aligned files (source, target), or a `DataConfig` (or its fields) for the rest.
+    """
+    if isinstance(data, str):
+        data = {"pairs": data}
+    elif isinstance(data, tuple):
+        data = dict(zip(("source", "target"), data, strict=True))
+    if isinstance(data, DataConfig):
+        data = data.to_dict()
+    if start_from is not None:
+        data = {**data, "start_from": str(start_from)}
+    tables = {"data": data, "model": (model or ModelConfig()).to_dict(), "train": (train or TrainConfig()).to_dict()}
+    return start_run(Run(out), Settings.of(tables), display)
+
+
+def start_run(run: Run, settings: Settings, display: Display | None = None) -> Run:
+    """A new run, to its end or until a signal stops it."""
+    start = str(Path(settings.start_from).resolve()) if settings.start_from else None
+    settings = _with_budget(replace(settings, data=settings.data.absolute(), start_from=start))
+    data = prepare_data(settings)  # before the directory is made: a wrong file leaves nothing behind
+    settings = replace(settings, model=data.model(settings.model))
+    run.create(settings)
+    return _train(run, settings, data, display)
+
+
+def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display | None = None) -> Run:
+    """Go on with a run where its last checkpoint stands; `changes` to its TrainConfig may lengthen the budget."""
+    settings = run.settings()
+    if changes:
+        settings = replace(settings, train=settings.train.changed(**changes))
+    return _train(run, settings, prepare_data(settings), display)
+
+
+def prepare_data(settings: Settings) -> Data:
+    """The pairs of these settings, with the tokenizers of the model they start from, if any."""
+    tokenizers = Tokenizers.load(settings.start_from) if settings.start_from else None
+    return prepare(settings.data, settings.rules, settings.model, settings.train, tokenizers)
+
+
+def _train(run: Run, settings: Settings, data: Data, display: Display | None) -> Run:
+    display = display or Display(settings.train)
+    with run.locked():
+        start = Transformer.load(settings.start_from) if settings.start_from else None
+        training = begin(run, data, settings.model, settings.train, start)
+        if training.progress.finished and run.model.exists():
+            display.note(f"{run.directory}: finished at step {training.progress.step:,}; the model is in {run.model}")
+            return run
+        display.note(data.report)
+        with display:
+            done = training.progress.finished or run_loop(training, display)
+        if not done:
+            display.note(f"stopped and saved at step {training.progress.step:,}; go on with --resume {run.directory}")
+            return run
+        finish(training, display)
+        _save_model(run, settings, training)
+        _draw(run, display)
+        display.note(f"the model is in {run.model}")
+    return run
+
+
+def _save_model(run: Run, settings: Settings, training: Training) -> None:
+    """The model directory, complete when it appears."""
+    draft = run.directory / ".model.draft"
+    training.model.save(draft)
+    training.data.tokenizers.save(draft)
+    learn_languages(settings.data, training.data.corpus).save(draft / "languages.json")
+    (draft / "README.md").write_text(model_card(settings, training), encoding="utf-8")
+    if run.model.exists():  # of an earlier, shorter budget
+        run.model.rename(run.directory / f".model.before-{training.progress.step}")
+    draft.rename(run.model)
+
+
+def _draw(run: Run, display: Display) -> None:
+    try:
+        draw_curves(run)
+    except ImportError:
+        display.note("no curves.png: matplotlib is not installed (pip install 'pellucid[plot]')")
+
+
+def _with_budget(settings: Settings) -> Settings:
+    """A run without any limit would never end."""
+    train = settings.train
+    if train.schedule == "cosine" and train.steps is None and train.epochs is None:
+        raise UserError("a cosine must know where it ends", "schedule", "give steps or epochs")
+    limits = (train.steps, train.epochs, train.minutes, train.patience)
+    if any(limit is not None for limit in limits):
+        return settings
+    return replace(settings, train=train.changed(minutes=DEFAULT_MINUTES))

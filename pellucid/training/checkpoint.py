@@ -1,0 +1,168 @@
+"""Saving a run so that nothing saved is ever lost: a file is written whole under another name, then takes its place."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from pellucid.errors import UserError
+
+
+@dataclass
+class Progress:
+    """How far a run has come. With the weights and the optimiser's state this is all that a run needs to go on."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # of the epoch: the next one to train on
+    seconds: float = 0.0  # over all sessions
+    tokens: int = 0
+    best_loss: float | None = None  # of the validations so far
+    validations_without_gain: int = 0
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that changes while a run trains."""
+
+    progress: Progress
+    threads: int
+    weights: dict[str, Tensor]
+    optimizer: dict[str, Tensor]  # "exp_avg/NAME", "exp_avg_sq/NAME", "step/NAME"
+    ema: dict[str, Tensor]  # the moving average, if there is one
+
+
+class Checkpoints:
+    """The folder of a run's checkpoints.
+
+    `last.safetensors` is the whole state. `step-N.safetensors` are weights alone, for the average; they are written
+    before the state, so that the state never knows of one that is missing.
+    """
+
+    def __init__(self, directory: Path, keep: int) -> None:
+        self.directory = directory
+        self.keep = keep
+
+    def save(self, checkpoint: Checkpoint, snapshot: bool) -> None:
+        """Save the state, and if `snapshot` the weights for the average (a stop by a signal leaves none)."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if snapshot:
+            write(self._snapshot(checkpoint.progress.step), save(_plain(checkpoint.weights)))
+        tensors = {f"weights/{name}": value for name, value in checkpoint.weights.items()}
+        tensors |= {f"optimizer/{name}": value for name, value in checkpoint.optimizer.items()}
+        tensors |= {f"ema/{name}": value for name, value in checkpoint.ema.items()}
+        about = {"progress": json.dumps(asdict(checkpoint.progress)), "threads": str(checkpoint.threads)}
+        write(self._last, save(_plain(tensors), metadata=about))
+        for old in self.snapshots()[: -self.keep]:
+            old.unlink()
+
+    def load(self) -> Checkpoint | None:
+        """The last state, or None before the first was saved."""
+        if not self._last.exists():
+            return None
+        try:
+            with safe_open(self._last, framework="pt") as file:
+                about = file.metadata()
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            progress = Progress(**json.loads(about["progress"]))
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"cannot be read: {error}", str(self._last), "the file is damaged: start the run anew"
+            ) from None
+        groups = [_below(tensors, prefix) for prefix in ("weights/", "optimizer/", "ema/")]
+        return Checkpoint(progress, int(about["threads"]), *groups)
+
+    def snapshots(self) -> list[Path]:
+        """Weights of the last scheduled checkpoints, oldest first."""
+        return sorted(self.directory.glob("step-*.safetensors"))
+
+    def average(self) -> dict[str, Tensor]:
+        """The mean of the kept snapshots, summed in float64."""
+        files = self.snapshots()[-self.keep :]
+        total: dict[str, Tensor] = {}
+        for path in files:
+            for name, value in load_file(path).items():
+                total[name] = total[name] + value.double() if name in total else value.double()
+        return {name: (value / len(files)).float() for name, value in total.items()}
+
+    def save_best(self, weights: Mapping[str, Tensor]) -> None:
+        """The weights with the lowest validation loss so far."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        write(self._best, save(_plain(weights)))
+
+    def best(self) -> dict[str, Tensor] | None:
+        return load_file(self._best) if self._best.exists() else None
+
+    def forget_after(self, step: int) -> None:
+        """Drop snapshots that a lost state knew of: the run will come to them again."""
+        for path in self.snapshots():
+            if int(path.stem.removeprefix("step-")) > step:
+                path.unlink()
+
+    @property
+    def _last(self) -> Path:
+        return self.directory / "last.safetensors"
+
+    @property
+    def _best(self) -> Path:
+        return self.directory / "best.safetensors"
+
+    def _snapshot(self, step: int) -> Path:
+        return self.directory / f"step-{step:09d}.safetensors"
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file so that it is whole whenever it can be seen: temporary name, fsync, rename, fsync of the folder."""
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        remedy = "free some space, then go on with --resume: what was saved before is still there"
+        raise UserError(f"cannot be written: {error.strerror}", str(path), remedy) from error
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+
+
+def _below(tensors: dict[str, Any], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def optimizer_state(optimizer: torch.optim.Optimizer, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The state of every parameter as named tensors (a pickle would hold the same, and could hold anything else)."""
+    return {
+        f"{kind}/{name}": value
+        for name, parameter in parameters.items()
+        for kind, value in optimizer.state[parameter].items()
+    }
+
+
+def restore_optimizer(
+    optimizer: torch.optim.Optimizer, parameters: Mapping[str, Tensor], state: Mapping[str, Tensor]
+) -> None:
+    """Give every parameter its state back."""
+    for full, value in state.items():
+        kind, _, name = full.partition("/")
+        on = value if kind == "step" else value.to(parameters[name].device)
+        optimizer.state[parameters[name]][kind] = on

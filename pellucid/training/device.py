@@ -1,0 +1,45 @@
+"""Where and how precisely to compute."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import torch
+
+from pellucid.config import TrainConfig
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device, its CPU threads, and whether matrix products are done in bfloat16."""
+
+    name: str
+    threads: int
+    bfloat16: bool
+
+    @classmethod
+    def of(cls, config: TrainConfig, saved_threads: int | None = None) -> Device:
+        """As configured; threads as configured, else as the run had them: equal counts give equal weights."""
+        name = _best_device() if config.device == "auto" else config.device
+        threads = config.threads or saved_threads or len(os.sched_getaffinity(0))
+        torch.set_num_threads(threads)
+        wanted = config.precision == "bfloat16" or (config.precision == "auto" and _multiplies_bfloat16(name))
+        return cls(name, threads, wanted)
+
+    def autocast(self) -> AbstractContextManager[object]:
+        return torch.autocast(self.name, torch.bfloat16) if self.bfloat16 else nullcontext()
+
+
+def _best_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _multiplies_bfloat16(device: str) -> bool:
+    """Without hardware for it, bfloat16 on a CPU is hundreds of times slower than float32."""
+    if device == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return device == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())

@@ -1,0 +1,119 @@
+"""What a person sees of a run: a live view in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from pellucid.config import TrainConfig
+from pellucid.training.checkpoint import Progress
+from pellucid.training.validate import Validation
+
+LINE_EVERY = 10.0  # seconds between plain lines
+SMOOTH = 0.95  # how slowly the shown loss and speed move
+
+
+class Display:
+    """Use as a context; `step` and `validation` report what happened, `note` prints a line that stays."""
+
+    def __init__(self, config: TrainConfig, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self.config = config
+        self.live = Live(console=self.console, refresh_per_second=4) if self.console.is_terminal else None
+        self.loss: float | None = None
+        self.speed: float | None = None
+        self.last_line = monotonic()
+        self.last_validation: Validation | None = None
+
+    def __enter__(self) -> Self:
+        if self.live:
+            self.live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.live:
+            self.live.stop()
+
+    def note(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def step(self, progress: Progress, loss: float, rate: float, speed: float) -> None:
+        self.loss = loss if self.loss is None else SMOOTH * self.loss + (1 - SMOOTH) * loss
+        self.speed = speed if self.speed is None else SMOOTH * self.speed + (1 - SMOOTH) * speed
+        if self.live:
+            self.live.update(self._view(progress, rate))
+        elif monotonic() - self.last_line >= LINE_EVERY:
+            self.last_line = monotonic()
+            self.note("  ".join(f"{name} {value}" for name, value in self._facts(progress, rate).items()))
+
+    def validation(self, progress: Progress, validation: Validation) -> None:
+        self.last_validation = validation
+        self.note(f"validation at step {progress.step:,}: {_scores(validation)}")
+        if validation.sample and not self.live:
+            self.note(_sample(validation))
+
+    def _facts(self, progress: Progress, rate: float) -> dict[str, str]:
+        facts = {
+            "step": f"{progress.step:,}",
+            "epoch": str(progress.epoch + 1),
+            "loss": f"{self.loss:.3f}",
+            "tokens/s": f"{self.speed:,.0f}",
+            "learning rate": f"{rate:.2e}",
+            "time": _clock(progress.seconds),
+        }
+        done = self._done(progress)
+        return facts | ({"left": _clock(progress.seconds * (1 - done) / done)} if done else {})
+
+    def _done(self, progress: Progress) -> float | None:
+        """The share of the budget that is spent, by whichever limit is nearest."""
+        config = self.config
+        shares = [
+            spent / limit
+            for spent, limit in (
+                (progress.step, config.steps),
+                (progress.epoch, config.epochs),
+                (progress.seconds, config.minutes and config.minutes * 60),
+            )
+            if limit
+        ]
+        return min(1.0, max(shares)) if shares else None
+
+    def _view(self, progress: Progress, rate: float) -> Group:
+        facts = self._facts(progress, rate)
+        table = Table.grid(padding=(0, 3))
+        table.add_row(*(Text(name, style="dim") for name in facts))
+        table.add_row(*facts.values())
+        rows: list[Table | ProgressBar | Text] = [table]
+        done = self._done(progress)
+        if done is not None:
+            rows.append(ProgressBar(total=1.0, completed=done, width=60))
+        if self.last_validation and self.last_validation.sample:
+            rows.append(Text(_sample(self.last_validation)))
+        return Group(*rows)
+
+
+def _scores(validation: Validation) -> str:
+    text = f"loss {validation.loss:.3f}, perplexity {validation.perplexity:.2f}"
+    if validation.bleu is None or validation.chrf is None or validation.exact_match is None:
+        return text
+    return f"{text}, BLEU {validation.bleu:.1f}, chrF {validation.chrf:.1f}, exact {validation.exact_match:.1f}%"
+
+
+def _sample(validation: Validation) -> str:
+    source, translation, target = validation.sample or ("", "", "")
+    return f"  source  {source}\n  model   {translation}\n  target  {target}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"

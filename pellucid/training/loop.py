@@ -1,0 +1,259 @@
+"""Training, top to bottom: batch -> loss -> gradient -> update, with validations and checkpoints on the way.
+
+Everything drawn at random is a function of the seed and of where the run stands (epoch, batch, step), never of what was
+drawn before: so a run that was stopped at any step and resumed has the same weights, bit for bit.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import isfinite
+from time import monotonic
+from types import FrameType
+
+import torch
+
+from pellucid.config import ModelConfig, TrainConfig
+from pellucid.errors import UserError
+from pellucid.nn import Transformer
+from pellucid.text.batch import Batch, batches
+from pellucid.text.bpe_dropout import BpeDropout
+from pellucid.training.checkpoint import Checkpoint, Checkpoints, Progress, optimizer_state, restore_optimizer
+from pellucid.training.data import Data
+from pellucid.training.device import Device
+from pellucid.training.display import Display
+from pellucid.training.memory import keep_freed_memory
+from pellucid.training.run import Run
+from pellucid.training.schedule import learning_rate
+from pellucid.training.validate import Validation, batch_loss, valid_loss, validate
+
+
+@dataclass
+class Training:
+    """A run under way: what is trained, on what, how far it has come, and where it is saved."""
+
+    run: Run
+    data: Data
+    config: TrainConfig
+    device: Device
+    model: Transformer
+    optimizer: torch.optim.Optimizer
+    checkpoints: Checkpoints
+    progress: Progress
+    ema: dict[str, torch.Tensor]
+    total_steps: int | None  # where the learning rate of a cosine ends
+
+
+def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, start: Transformer | None) -> Training:
+    """A new training, or the state of the last checkpoint if the run has one. `start`: a model to go on from."""
+    keep_freed_memory()
+    checkpoints = Checkpoints(run.checkpoints, config.average)
+    saved = checkpoints.load()
+    device = Device.of(config, saved.threads if saved else None)
+    model = Transformer(model_config, config.seed)
+    if start is not None:
+        model.set_weights(start.weights())
+    if saved:
+        model.set_weights(saved.weights)
+    model = model.to(device.name).train()
+    adam = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    betas = (config.beta_1, config.beta_2)
+    optimizer = adam(model.parameters(), betas=betas, eps=1e-9, weight_decay=config.weight_decay, fused=True)
+    if saved:
+        restore_optimizer(optimizer, dict(model.named_parameters()), saved.optimizer)
+    progress = saved.progress if saved else Progress()
+    ema = saved.ema if saved else {name: value.clone() for name, value in model.weights().items()} if config.ema else {}
+    run.forget_after(progress.step)
+    checkpoints.forget_after(progress.step)
+    steps = _total_steps(config, data)
+    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, steps)
+
+
+def train(training: Training, display: Display) -> bool:
+    """Train until the budget is spent (True) or a signal asks to stop (False); either way all is saved."""
+    progress, config = training.progress, training.config
+    session = monotonic() - progress.seconds
+    with _signals() as stop:
+        for group in updates(training):
+            began = monotonic()
+            loss, rate = update(training, group)
+            tokens = sum(batch.source_tokens + batch.target_tokens for batch in group)
+            progress.tokens += tokens
+            progress.seconds = monotonic() - session
+            speed = tokens / (monotonic() - began)
+            training.run.log(
+                step=progress.step,
+                loss=loss,
+                learning_rate=rate,
+                tokens_per_second=round(speed),
+                seconds=round(progress.seconds, 3),
+            )
+            display.step(progress, loss, rate, speed)
+            if progress.step % config.validate_every == 0:
+                _record(training, display, _validate(training))
+                progress.seconds = monotonic() - session
+            progress.finished = spent(progress, config)
+            scheduled = progress.step % config.checkpoint_every == 0 or progress.finished
+            if scheduled or stop.asked:
+                save(training, snapshot=scheduled)
+            if progress.finished or stop.asked:
+                break
+    return progress.finished
+
+
+def updates(training: Training) -> Iterator[list[Batch]]:
+    """The batches of every update to come, epoch after epoch; `progress` says where they stand."""
+    progress, config, corpus = training.progress, training.config, training.data.corpus
+    dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
+    while True:
+        plan = batches(corpus, config.batch_tokens, config.seed, progress.epoch, training.data.train_pairs)
+        while progress.batch < len(plan):
+            chosen = plan[progress.batch : progress.batch + config.accumulate]
+            group = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in chosen]
+            progress.batch += len(group)
+            if progress.batch >= len(plan):
+                progress.epoch, progress.batch = progress.epoch + 1, 0
+                yield group
+                break
+            yield group
+
+
+def update(training: Training, group: list[Batch]) -> tuple[float, float]:
+    """One step of the optimiser over the batches of a group: loss a token, and the learning rate it took."""
+    model, config, progress = training.model, training.config, training.progress
+    count = sum(batch.target_tokens for batch in group)
+    total = 0.0
+    for number, batch in enumerate(group):
+        torch.manual_seed(_mix(config.seed, progress.step, number))  # governs dropout
+        with training.device.autocast():
+            loss = batch_loss(model, batch, config.label_smoothing)
+        (loss / count).backward()  # type: ignore[no-untyped-call]
+        total += loss.item()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip or float("inf"))
+    if not (isfinite(total) and torch.isfinite(norm)):
+        training.optimizer.zero_grad()
+        raise _not_finite(training, group)
+    progress.step += 1
+    rate = learning_rate(progress.step, config, model.config.d_model, training.total_steps)
+    for parameters in training.optimizer.param_groups:
+        parameters["lr"] = rate
+    training.optimizer.step()
+    training.optimizer.zero_grad()
+    with torch.no_grad():
+        for name, value in model.weights().items() if training.ema else ():
+            training.ema[name].lerp_(value, 1.0 - config.ema)
+    return total / count, rate
+
+
+def spent(progress: Progress, config: TrainConfig) -> bool:
+    """Whether the run is over: steps, epochs, minutes or patience."""
+    done = progress.epoch + (progress.batch > 0) * 1e-9  # epochs are counted whole
+    return bool(
+        (config.steps is not None and progress.step >= config.steps)
+        or (config.epochs is not None and done >= config.epochs)
+        or (config.minutes is not None and progress.seconds >= config.minutes * 60)
+        or (config.patience is not None and progress.validations_without_gain >= config.patience)
+    )
+
+
+def save(training: Training, snapshot: bool) -> None:
+    """Write the state of the run; with `snapshot`, its weights also enter the average at the end."""
+    state = optimizer_state(training.optimizer, dict(training.model.named_parameters()))
+    checkpoint = Checkpoint(
+        replace(training.progress), training.device.threads, training.model.weights(), state, training.ema
+    )
+    training.checkpoints.save(checkpoint, snapshot)
+
+
+def finish(training: Training, display: Display) -> None:
+    """Give the model its final weights: the average, or the best single checkpoint where that has a lower loss."""
+    candidates = {"moving average": training.ema} if training.ema else {"average": training.checkpoints.average()}
+    best = training.checkpoints.best()
+    if best is not None:
+        candidates["best checkpoint"] = best
+    losses = {}
+    for name, weights in candidates.items():
+        training.model.set_weights(weights)
+        losses[name] = valid_loss(
+            training.model, training.data.valid_corpus, training.data.valid_pairs, training.config.batch_tokens
+        )
+    chosen = min(losses, key=losses.__getitem__)
+    training.model.set_weights(candidates[chosen])
+    display.note("final weights: " + ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()) + f" -> {chosen}")
+
+
+def _validate(training: Training) -> Validation:
+    data, config = training.data, training.config
+    return validate(training.model, data.valid_corpus, data.valid_pairs, config.batch_tokens, config.validate_pairs)
+
+
+def _record(training: Training, display: Display, validation: Validation) -> None:
+    """Log a validation and remember whether it is the best so far."""
+    progress = training.progress
+    training.run.log(
+        step=progress.step,
+        valid_loss=validation.loss,
+        perplexity=validation.perplexity,
+        bleu=validation.bleu,
+        chrf=validation.chrf,
+        exact_match=validation.exact_match,
+    )
+    display.validation(progress, validation)
+    if progress.best_loss is None or validation.loss < progress.best_loss:
+        progress.best_loss, progress.validations_without_gain = validation.loss, 0
+        training.checkpoints.save_best(training.model.weights())
+    else:
+        progress.validations_without_gain += 1
+
+
+def _total_steps(config: TrainConfig, data: Data) -> int | None:
+    """How many updates the budget allows, as far as it says so before the run."""
+    if config.steps is not None or config.epochs is None:
+        return config.steps
+    first_epoch = len(batches(data.corpus, config.batch_tokens, config.seed, 0, data.train_pairs))
+    return round(config.epochs * -(-first_epoch // config.accumulate))
+
+
+def _mix(*numbers: int) -> int:
+    """One seed from several, well spread."""
+    mixed = 0
+    for number in numbers:
+        mixed = ((mixed ^ number) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % 2**63
+    return mixed
+
+
+def _not_finite(training: Training, group: list[Batch]) -> UserError:
+    places = [training.data.corpus.place(int(pair)) for batch in group for pair in batch.pairs]
+    shown = ", ".join(places[:20]) + (f" and {len(places) - 20} more" if len(places) > 20 else "")
+    return UserError(
+        f"the loss is not a finite number at step {training.progress.step + 1}; the weights were not changed",
+        f"pairs {shown}",
+        "look at these lines, lower learning_rate or raise warmup; --resume goes on from the last checkpoint",
+    )
+
+
+class _Stop:
+    asked = False
+
+
+@contextmanager
+def _signals() -> Iterator[_Stop]:
+    """SIGINT and SIGTERM ask to stop after the current step; a second one stops at once."""
+    stop = _Stop()
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        stop.asked = True
+        signal.signal(number, signal.SIG_DFL)
+
+    try:
+        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: nobody can send it signals
+        before = {}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

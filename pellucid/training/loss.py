@@ -1,0 +1,79 @@
+"""Label-smoothed cross-entropy: the sum over real tokens and their count, divided once over a whole update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+CHUNK = 2**22  # logits held at a time: they stay in the processor's cache, and are never held whole
+
+
+def cross_entropy(
+    features: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float = 0.0
+) -> Tensor:
+    """-sum of log p(target): features (tokens, d_model), weight (vocabulary, d_model), targets (tokens,).
+
+    Equal to `F.cross_entropy(features @ weight.T + bias, targets, reduction="sum", label_smoothing=...)`, in memory
+    that does not grow with the batch: the logits are made, used and forgotten chunk by chunk, the gradient with them.
+    """
+    loss: Tensor = _ChunkedCrossEntropy.apply(features, weight, bias, targets, label_smoothing)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    """With smoothing s, z = features W^T + b and p = softmax(z), a token's loss and its gradient are
+
+        log sum exp z - (1 - s) z[target] - s mean(z)        p - (1 - s) onehot(target) - s / vocabulary
+
+    The last two terms are linear in z: their share of the gradients needs no pass over the logits.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float
+    ) -> Tensor:
+        on_target = 1.0 - label_smoothing
+        target_rows = weight[targets]  # (tokens, d_model)
+        log_totals = features.new_empty(len(features))
+        learning = any(ctx.needs_input_grad[:3])
+        grad_features = torch.empty_like(features) if learning else None
+        grad_weight = torch.zeros_like(weight) if learning else None
+        grad_bias = torch.zeros_like(bias) if learning and bias is not None else None
+        rows = max(1, CHUNK // len(weight))
+        for first in range(0, len(features), rows):
+            part = slice(first, first + rows)
+            z = features[part] @ weight.T  # (rows, vocabulary)
+            if bias is not None:
+                z += bias
+            highest = z.amax(dim=-1, keepdim=True)
+            exponentials = z.sub_(highest).exp_()
+            total = exponentials.sum(dim=-1, keepdim=True)
+            log_totals[part] = (highest + total.log()).squeeze(-1)
+            if grad_features is not None and grad_weight is not None:
+                # p = exponentials / total: dividing the narrow factor instead saves a pass over the logits
+                torch.matmul(exponentials, weight, out=grad_features[part])
+                grad_features[part].div_(total)
+                grad_weight.addmm_(exponentials.T, features[part] / total)
+            if grad_bias is not None:
+                grad_bias += (exponentials / total).sum(dim=0)
+
+        mean_row = weight.mean(dim=0)
+        linear = on_target * (features * target_rows).sum() + label_smoothing * (features @ mean_row).sum()
+        if bias is not None:
+            linear = linear + on_target * bias[targets].sum() + label_smoothing * len(features) * bias.mean()
+        if grad_features is not None and grad_weight is not None:
+            grad_features.sub_(on_target * target_rows).sub_(label_smoothing * mean_row)
+            grad_weight.index_add_(0, targets, features, alpha=-on_target)
+            grad_weight.sub_(label_smoothing / len(weight) * features.sum(dim=0))
+        if grad_bias is not None:
+            grad_bias.sub_(label_smoothing * len(features) / len(weight))
+            grad_bias.index_add_(0, targets, torch.ones_like(log_totals), alpha=-on_target)
+        ctx.save_for_backward(grad_features, grad_weight, grad_bias)
+        return log_totals.sum() - linear
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None)

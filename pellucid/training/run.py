@@ -1,0 +1,90 @@
+"""A run directory: config.toml, log.jsonl, checkpoints/, curves.png, model/."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pellucid.errors import UserError
+from pellucid.training.settings import Settings, read_toml
+
+CONFIG, LOG, LOCK = "config.toml", "log.jsonl", ".lock"
+
+
+class Run:
+    """One training and all that it leaves behind."""
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory)
+
+    @property
+    def model(self) -> Path:
+        """The model directory, there once the run has ended."""
+        return self.directory / "model"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.directory / "checkpoints"
+
+    @property
+    def curves(self) -> Path:
+        return self.directory / "curves.png"
+
+    def create(self, settings: Settings) -> None:
+        """Make the directory; one that already holds a run is left alone."""
+        if (self.directory / CONFIG).exists():
+            remedy = f"go on with --resume {self.directory}, or choose another --out"
+            raise UserError("there is a run already", str(self.directory), remedy)
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            (self.directory / CONFIG).write_text(settings.to_toml(), encoding="utf-8")
+        except OSError as error:
+            raise UserError(
+                f"cannot be written: {error.strerror}", str(self.directory), "choose another --out"
+            ) from None
+
+    def settings(self) -> Settings:
+        if not (self.directory / CONFIG).exists():
+            raise UserError("there is no run here", str(self.directory), "give the --out of an earlier train")
+        return Settings.of(read_toml(self.directory / CONFIG))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one process may train in a run directory; the lock goes with the process, however it ends."""
+        with (self.directory / LOCK).open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                remedy = "wait for it to end, or choose another --out"
+                raise UserError("another process is training here", str(self.directory), remedy) from None
+            yield
+
+    def log(self, **entry: Any) -> None:
+        """Append a line to log.jsonl."""
+        with (self.directory / LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def history(self) -> list[dict[str, Any]]:
+        """The lines of log.jsonl."""
+        path = self.directory / LOG
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+    def forget_after(self, step: int) -> None:
+        """Drop log lines of steps that were not saved (the run will come to them again), and one cut short."""
+        path = self.directory / LOG
+        if not path.exists():
+            return
+        kept = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                if json.loads(line)["step"] <= step:
+                    kept.append(line + "\n")
+            except ValueError:
+                break
+        draft = path.with_suffix(".draft")
+        draft.write_text("".join(kept), encoding="utf-8")
+        draft.replace(path)

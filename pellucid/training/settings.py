@@ -1,0 +1,106 @@
+"""All that a run is told, from a config file, a preset, flags and `--set`, in rising order of weight."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pellucid.config import PRESETS, Config, ModelConfig, TrainConfig, parse_settings, split_settings
+from pellucid.errors import Problem, UserError, nearest
+from pellucid.model_files import read_config
+from pellucid.text.readers import Rules
+from pellucid.training.data import DataConfig
+
+TABLES = ("data", "model", "train")
+Tables = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The tables of a config file. [data] also holds the rules for leaving out pairs, and the model to start from."""
+
+    data: DataConfig
+    rules: Rules
+    model: ModelConfig
+    train: TrainConfig
+    start_from: str | None = None  # a model directory
+
+    @classmethod
+    def of(cls, tables: Tables) -> Settings:
+        """From the tables [data] [model] [train], all their problems in one error."""
+        problems = [Problem("unknown table", name, nearest(name, TABLES)) for name in tables if name not in TABLES]
+        data, model = dict(tables.get("data", {})), dict(tables.get("model", {}))
+        start_from = data.pop("start_from", None)
+        preset = model.pop("preset", None)
+        if preset is not None and preset not in PRESETS:
+            problems.append(Problem(f"unknown preset {preset!r}", "preset", nearest(str(preset), PRESETS)))
+        model = dict(PRESETS.get(preset, {})) | model
+        if start_from is not None:
+            model = read_config(Path(start_from)).to_dict()
+        rules = {name: data.pop(name) for name in [*data] if name in Rules.names()}
+
+        made: dict[str, Any] = {}
+        kinds: tuple[tuple[str, type[Config], Mapping[str, Any]], ...] = (
+            ("data", DataConfig, data),
+            ("rules", Rules, rules),
+            ("model", ModelConfig, model),
+            ("train", TrainConfig, tables.get("train", {})),
+        )
+        for name, kind, values in kinds:
+            try:
+                made[name] = kind(**values)
+            except UserError as error:
+                problems += error.problems
+        if problems:
+            raise UserError(problems)
+        return cls(**made, start_from=start_from)
+
+    def to_toml(self) -> str:
+        """The same as a config file. Strings, numbers, truth values and lists are written in TOML as in JSON."""
+        data = self.data.to_dict() | self.rules.to_dict() | ({"start_from": self.start_from} if self.start_from else {})
+        tables = {"data": data, "model": self.model.to_dict(), "train": self.train.to_dict()}
+        return "\n".join(
+            f"[{name}]\n"
+            + "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items())
+            for name, table in tables.items()
+        )
+
+
+def gather(
+    config: Path | None, preset: str | None, flags: Tables, settings: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """The tables of a config file, with a preset, flags and `--set key=value` words laid over it."""
+    tables: dict[str, dict[str, Any]] = {name: {} for name in TABLES}
+    for name, table in (read_toml(config) if config else {}).items():
+        tables[name] = dict(table)
+    if preset is not None:
+        tables["model"]["preset"] = preset
+    for name, values in flags.items():
+        tables[name] |= values
+    model, train, data, rules = split_settings(
+        parse_settings(list(settings)), ModelConfig, TrainConfig, DataConfig, Rules
+    )
+    tables["model"] |= model
+    tables["train"] |= train
+    tables["data"] |= data | rules
+    return tables
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a config file."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", str(path), "give a TOML file") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"is not TOML: {error}", str(path), "see recipes/ for examples") from None
+    loose = [name for name, table in tables.items() if not isinstance(table, dict)]
+    if loose:
+        raise UserError(
+            f"{', '.join(loose)}: stands outside a table", str(path), "begin with [data], [model] or [train]"
+        )
+    return tables
