@@ -1,0 +1,209 @@
+"""Why a stated number may be wrong: known slips are tried on the expression, and known laws on the numbers.
+
+A cause is reported only when the slip gives what is stated, or when what is stated breaks the law.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.worked.evaluator import MOST_WORK, ExpressionError, evaluate, names
+from pellucid.worked.functions import FUNCTIONS, Value
+from pellucid.worked.numbers import Stated, fits
+from pellucid.worked.slips import SLIPPED_FUNCTIONS, variants
+
+SLIP_WORK = MOST_WORK // 50  # for each slip tried: there are many
+Places = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Working:
+    """One step computed again: what is right, what follows from the stated steps, and the values behind both."""
+
+    tree: ast.expr
+    right: Value | None
+    from_stated: Value | None
+    true_values: Mapping[str, Value | None]
+    stated_values: Mapping[str, Value | None]
+    misfit: str  # why the true values do not go together in this step; empty when they do
+
+
+def cause_of(stated: Stated, wrong: Places, working: Working) -> str | None:
+    """The likely cause of a wrong step: a slip that explains every number of it comes before a law that is broken."""
+    if (slip := slip_that_explains(stated, working)) is not None:
+        return slip
+    if (misfit := shape_that_does_not_fit(stated, working)) is not None:
+        return misfit
+    laws: tuple[Callable[[Stated, Places, Working], str | None], ...] = (
+        copied_row,
+        no_distribution,
+        outside_the_range,
+        broken_symmetry,
+        no_angle,
+    )
+    return next((cause for law in laws if (cause := law(stated, wrong, working)) is not None), None)
+
+
+def slip_that_explains(stated: Stated, working: Working) -> str | None:
+    """The first slip that gives every number stated, worked from the stated steps or from the true ones."""
+    for cause, tree in variants(working.tree):
+        for values in (working.stated_values, working.true_values):
+            slipped = _value(tree, values)
+            if fits_all(stated, slipped) and not fits_all(stated, working.right):
+                return cause
+    return None
+
+
+def fits_all(stated: Stated, value: Value | None) -> bool:
+    return stated.values is not None and bool(stated.within_one(value)[stated.known].all())
+
+
+def shape_that_does_not_fit(stated: Stated | None, working: Working) -> str | None:
+    if working.misfit:
+        return f"a shape that does not fit: {working.misfit}"
+    expected = working.right if working.right is not None else working.from_stated
+    if stated is None or expected is None:
+        return None
+    if stated.values is None:
+        return f"a shape that does not fit: the stated rows differ in length, right is {_shape(expected)}"
+    if fits(stated.values, expected):
+        about_shapes = ast.unparse(working.tree).startswith("shape(")
+        compared = f"stated {_tuple(stated.values)}, right {_tuple(expected)}"
+        return f"a shape that does not fit: {compared}" if about_shapes else None
+    if stated.values.dtype.kind != expected.dtype.kind:
+        due = "numbers" if expected.dtype.kind == "f" else "words"
+        return f"no {due} are stated where {due} are due"
+    return f"a shape that does not fit: stated is {_shape(stated.values)}, right is {_shape(expected)}"
+
+
+def copied_row(stated: Stated, wrong: Places, working: Working) -> str | None:
+    """A wrong row that stands elsewhere: in the same matrix, or in a value the expression speaks of."""
+    if stated.values is None or stated.values.dtype.kind != "f" or stated.values.ndim not in (1, 2):
+        return None
+    rows, bad = _rows(stated.values), _rows(wrong).any(axis=1)
+    sources = {"": rows}
+    for name in dict.fromkeys(name.id for name in names(working.tree)):
+        value = working.stated_values.get(name)
+        if value is not None and value.dtype.kind == "f" and value.ndim in (1, 2) and value.shape[-1] > 1:
+            sources[name] = _rows(value)
+    for place in np.flatnonzero(bad):
+        for name, candidates in sources.items():
+            for other, candidate in enumerate(candidates):
+                if (name or other != place) and candidate.size > 1 and np.array_equal(rows[place], candidate):
+                    return f"a copied row: row {place} is row {other}" + (f" of {name}" if name else "")
+    return None
+
+
+def no_distribution(stated: Stated, wrong: Places, working: Working) -> str | None:
+    """Rows that should sum to 1, further from it than rounding leads."""
+    expected = working.from_stated if working.from_stated is not None else working.right
+    if stated.values is None or expected is None or not fits(stated.values, expected) or expected.dtype.kind != "f":
+        return None
+    if expected.ndim == 0:  # `sum(p)`, stated to be 1
+        summed = isinstance(working.tree, ast.Call) and ast.unparse(working.tree.func) == "sum"
+        claimed = summed and float(stated.values) == 1
+        return f"a distribution that does not sum to 1: it sums to {float(expected):.6g}" if claimed else None
+    if not _distributions(expected):
+        return None
+    sums, slack = _rows(stated.values).sum(axis=1), _rows(stated.unit).sum(axis=1) / 2
+    for place in np.flatnonzero(_rows(wrong).any(axis=1) & (np.abs(sums - 1) > slack * (1 + 1e-6))):
+        return f"a distribution that does not sum to 1: row {place} sums to {sums[place]:.6g}"
+    return None
+
+
+def outside_the_range(stated: Stated, wrong: Places, working: Working) -> str | None:
+    """Averages below every value they average, or above: no weights give them."""
+    averaged = _averaged(working)
+    if averaged is None or stated.values is None or stated.values.dtype.kind != "f":
+        return None
+    low, high = averaged.min(axis=0), averaged.max(axis=0)
+    if stated.values.ndim > 2 or stated.values.shape[-1:] != low.shape:
+        return None
+    outside = wrong & ((stated.values < low - stated.unit / 2) | (stated.values > high + stated.unit / 2))
+    for place in np.argwhere(outside):
+        number, column = float(stated.values[tuple(place)]), int(place[-1]) if place.size else 0
+        bounds = f"{np.ravel(low)[column]:.6g} to {np.ravel(high)[column]:.6g}"
+        return f"an average outside the range of its inputs: {number:.6g} is not within {bounds}"
+    return None
+
+
+def _averaged(working: Working) -> Value | None:
+    """The values (rows) that a step averages: V in `weights @ V`, x in `mean(x)`."""
+    match working.tree:
+        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+            weights, values = (_value(side, working.stated_values) for side in (left, right))
+            averaged = weights is not None and values is not None and values.ndim < 3 and _distributions(weights)
+            return values if averaged else None
+        case ast.Call(func=ast.Name(id="mean"), args=[argument], keywords=[]):
+            values = _value(argument, working.stated_values)
+            return None if values is None else values.reshape(-1)
+    return None
+
+
+def broken_symmetry(stated: Stated, wrong: Places, working: Working) -> str | None:
+    """A matrix that must equal its transpose and does not."""
+    expected = working.from_stated if working.from_stated is not None else working.right
+    if stated.values is None or expected is None or not fits(stated.values, expected) or expected.dtype.kind != "f":
+        return None
+    if expected.ndim != 2 or expected.shape[0] != expected.shape[1] or not np.allclose(expected, expected.T, 1e-9, 0):
+        return None
+    apart = np.abs(stated.values - stated.values.T) > (stated.unit + stated.unit.T) / 2 * (1 + 1e-6)
+    for row, column in np.argwhere(apart & (wrong | wrong.T)):
+        pair = f"{stated.values[row, column]:.6g} and {stated.values[column, row]:.6g}"
+        return f"a broken symmetry: {pair} face each other across the diagonal and should be equal"
+    return None
+
+
+def no_angle(stated: Stated, wrong: Places, working: Working) -> str | None:
+    """Two numbers added by a sinusoidal position that are not the sine and the cosine of one angle."""
+    match working.tree:
+        case ast.BinOp(left=left, op=ast.Add(), right=right) if ast.unparse(right).startswith("sinusoidal("):
+            rest = left
+        case ast.BinOp(left=left, op=ast.Add(), right=right) if ast.unparse(left).startswith("sinusoidal("):
+            rest = right
+        case _:
+            return None
+    before = _value(rest, working.stated_values)
+    if stated.values is None or before is None or not fits(stated.values, before) or before.shape[-1:] < (2,):
+        return None
+    added, unit = stated.values - before, stated.unit[..., 1::2]
+    sines, cosines = added[..., 0 : 2 * unit.shape[-1] : 2], added[..., 1::2]
+    off = np.abs(np.hypot(sines, cosines) - 1) > 2 * unit  # further than rounding leads
+    for place in np.argwhere(off & wrong[..., 1::2]):
+        pair = f"{sines[tuple(place)]:.4g} and {cosines[tuple(place)]:.4g}"
+        return f"no position adds this: {pair} are not the sine and the cosine of one angle"
+    return None
+
+
+def _value(tree: ast.expr, values: Mapping[str, Value | None]) -> Value | None:
+    """The value of a tree in which a slip may stand; None when these values do not go with it."""
+    known = {name: value for name, value in values.items() if value is not None}
+    try:
+        return evaluate(tree, known, {**FUNCTIONS, **SLIPPED_FUNCTIONS}, SLIP_WORK)
+    except (ExpressionError, KeyError):
+        return None
+
+
+def _distributions(value: Value) -> bool:
+    """Whether every row is one: nothing negative, sum 1."""
+    if value.dtype.kind != "f" or value.ndim not in (1, 2) or value.shape[-1] < 2:
+        return False
+    return bool((value >= 0).all() and np.allclose(value.sum(axis=-1), 1, rtol=0, atol=1e-2))
+
+
+def _rows(value: NDArray[np.generic]) -> Value:
+    return np.atleast_2d(value)
+
+
+def _shape(value: Value) -> str:
+    return " × ".join(map(str, value.shape)) if value.shape else "a single number"
+
+
+def _tuple(value: Value) -> str:
+    sizes = ", ".join(f"{item:g}" for item in value.ravel())
+    return f"({sizes})" if value.shape else sizes

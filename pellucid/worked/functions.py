@@ -1,0 +1,229 @@
+"""What an expression of a worked example may call. The formulas themselves are the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid import reference
+
+Value = NDArray[Any]  # numbers (float64) or words (unicode); a single one has the shape ()
+Function = Callable[..., Value]
+
+MOST_ELEMENTS = 300_000  # of one value; a 512 x 512 matrix fits
+
+
+class FitError(Exception):
+    """Values that do not go together: their shapes, their kinds, a place outside of them."""
+
+
+class SizeError(Exception):
+    """A value larger or a computation longer than a worked example has use for."""
+
+
+def room(*sizes: int) -> None:
+    """Refuse a value of these sizes before it is made, if it would be too large."""
+    elements = 1
+    for size in sizes:
+        elements *= size  # Python's integers: no overflow to hide behind
+    if elements > MOST_ELEMENTS:
+        raise SizeError(f"a value of {elements} numbers is too large (at most {MOST_ELEMENTS})")
+
+
+def numbers(value: Value) -> Value:
+    if value.dtype.kind != "f":
+        raise FitError("words are no numbers")
+    return value
+
+
+def integer(value: Value) -> int:
+    if value.shape != () or value.dtype.kind != "f" or not float(value).is_integer():
+        raise FitError("a whole number is needed here")
+    return int(value)
+
+
+def size(value: Value) -> int:
+    number = integer(value)
+    if number < 1:
+        raise FitError(f"{number} is no size")
+    return number
+
+
+def common_shape(*values: Value) -> tuple[int, ...]:
+    """The shape that values take side by side, element by element."""
+    try:
+        shape = np.broadcast_shapes(*(value.shape for value in values))
+    except ValueError:
+        raise FitError(" and ".join(str(value.shape) for value in values) + " do not fit together") from None
+    room(*shape)
+    return shape
+
+
+def elementwise(function: Callable[[Value], Any]) -> Function:
+    def apply(x: Value) -> Value:
+        return np.asarray(function(numbers(x)))
+
+    return apply
+
+
+def reduction(function: Callable[..., Any], default: int | None = None) -> Function:
+    """A function over one axis, or over everything: `sum(x)`, `sum(x, axis=0)`, `mean(x, axis=1, keepdims=True)`."""
+
+    def apply(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
+        chosen = axis_of(x, axis, default)
+        kept = keepdims is not None and bool(keepdims.any())
+        return np.asarray(function(numbers(x), axis=chosen, keepdims=kept), np.float64)  # argmax gives integers
+
+    return apply
+
+
+def axis_of(x: Value, axis: Value | None, default: int | None) -> int | None:
+    if x.size == 0:
+        raise FitError("there are no numbers here")
+    chosen = default if axis is None else integer(axis)
+    if chosen is not None and not -x.ndim <= chosen < x.ndim:
+        raise FitError(f"a value of shape {x.shape} has no axis {chosen}")
+    return chosen
+
+
+def softmax(x: Value, axis: Value | None = None) -> Value:
+    chosen = axis_of(numbers(x), axis, -1)
+    assert chosen is not None
+    return reference.softmax(x, chosen)
+
+
+def log_softmax(x: Value, axis: Value | None = None) -> Value:
+    chosen = axis_of(numbers(x), axis, -1)
+    assert chosen is not None
+    return reference.log_softmax(x, chosen)
+
+
+def layer_norm(x: Value, gamma: Value | None = None, beta: Value | None = None) -> Value:
+    # No epsilon: the formula as it is worked by hand.
+    return reference.layer_norm(x, *scales(x, gamma, beta), epsilon=0.0)
+
+
+def rms_norm(x: Value, gamma: Value | None = None) -> Value:
+    return reference.rms_norm(x, scales(x, gamma, None)[0], epsilon=0.0)
+
+
+def scales(x: Value, gamma: Value | None, beta: Value | None) -> tuple[Value, Value]:
+    axis_of(numbers(x), None, -1)
+    gamma = np.asarray(1.0) if gamma is None else numbers(gamma)
+    beta = np.asarray(0.0) if beta is None else numbers(beta)
+    if common_shape(x, gamma, beta) != x.shape:
+        raise FitError(f"gamma {gamma.shape} and beta {beta.shape} do not fit {x.shape}")
+    return gamma, beta
+
+
+def sinusoidal(length: Value, d_model: Value) -> Value:
+    rows, columns = size(length), size(d_model)
+    room(rows, columns)
+    if columns % 2:
+        raise FitError(f"sinusoidal positions need an even d_model, not {columns}")
+    return reference.sinusoidal(rows, columns)
+
+
+def rotate(x: Value, positions: Value) -> Value:
+    if x.ndim < 2 or positions.shape != x.shape[-2:-1] or x.shape[-1] % 2:
+        raise FitError(f"rotate needs (length, even size) and (length,), not {x.shape} and {positions.shape}")
+    return reference.rotate(numbers(x), numbers(positions))
+
+
+def causal(length: Value) -> Value:
+    """1 where a query may see a key, 0 in its future."""
+    room(size(length), size(length))
+    return reference.causal(size(length)).astype(np.float64)
+
+
+def mask_future(scores: Value) -> Value:
+    """-inf above the diagonal: no query sees a later key."""
+    if scores.ndim < 2 or scores.shape[-1] != scores.shape[-2]:
+        raise FitError(f"only a square matrix of scores has a future to mask, not {scores.shape}")
+    return np.where(reference.causal(scores.shape[-1]), numbers(scores), -np.inf)
+
+
+def where(condition: Value, yes: Value, no: Value) -> Value:
+    common_shape(condition, yes, no)
+    return np.where(numbers(condition) != 0, numbers(yes), numbers(no))
+
+
+def concat(*parts: Value, axis: Value | None = None) -> Value:
+    if not parts:
+        raise FitError("there is nothing to put together")
+    chosen = axis_of(parts[0], axis, -1)
+    assert chosen is not None
+    room(sum(part.size for part in parts))
+    try:
+        return np.concatenate([numbers(part) for part in parts], axis=chosen)
+    except ValueError:
+        raise FitError(" and ".join(str(part.shape) for part in parts) + " do not fit together") from None
+
+
+def stack(parts: list[Value]) -> Value:
+    """A list written in an expression: `[x, y]`."""
+    if not parts:
+        raise FitError("an empty list has no numbers")
+    if len({part.shape for part in parts}) > 1 or len({part.dtype.kind for part in parts}) > 1:
+        raise FitError("the items of a list differ in shape or kind")
+    room(sum(part.size for part in parts))
+    return np.stack(parts)
+
+
+def full(number: float) -> Function:
+    def apply(rows: Value, columns: Value | None = None) -> Value:
+        shape = (size(rows),) if columns is None else (size(rows), size(columns))
+        room(*shape)
+        return np.full(shape, number)
+
+    return apply
+
+
+def shape(x: Value) -> Value:
+    return np.asarray(x.shape, np.float64)
+
+
+def join(words: Value) -> Value:
+    if words.dtype.kind != "U" or words.ndim != 1:
+        raise FitError("join needs a list of words")
+    return np.asarray(" ".join(words.tolist()))
+
+
+FUNCTIONS: dict[str, Function] = {
+    "sqrt": elementwise(np.sqrt),
+    "exp": elementwise(np.exp),
+    "log": elementwise(np.log),
+    "sin": elementwise(np.sin),
+    "cos": elementwise(np.cos),
+    "tanh": elementwise(np.tanh),
+    "sigmoid": elementwise(lambda x: 0.5 * (1.0 + np.tanh(0.5 * x))),
+    "abs": elementwise(np.abs),
+    "relu": elementwise(reference.relu),
+    "gelu": elementwise(reference.gelu),
+    "silu": elementwise(reference.silu),
+    "sum": reduction(np.sum),
+    "prod": reduction(np.prod),
+    "mean": reduction(np.mean),
+    "var": reduction(np.var),
+    "std": reduction(np.std),
+    "min": reduction(np.min),
+    "max": reduction(np.max),
+    "argmax": reduction(np.argmax, default=-1),
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
+    "sinusoidal": sinusoidal,
+    "rotate": rotate,
+    "causal": causal,
+    "mask_future": mask_future,
+    "where": where,
+    "concat": concat,
+    "zeros": full(0.0),
+    "ones": full(1.0),
+    "shape": shape,
+    "join": join,
+}

@@ -1,0 +1,142 @@
+"""Slips people make, as changes of an expression: each variant is the same formula with one slip in it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import copy
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from pellucid.reference.functions import angles
+from pellucid.worked.functions import FUNCTIONS, FitError, Function, Value, axis_of, numbers, scales, size
+
+MOST_VARIANTS = 100
+
+
+class Slip(NamedTuple):
+    cause: str
+    tree: ast.expr
+
+
+def variants(tree: ast.expr) -> Iterator[Slip]:
+    """The expression with one slip put in, once for every slip and place; the most telling first."""
+    yield from islice(_variants(tree), MOST_VARIANTS)
+    yield Slip("a transposed matrix: the result is transposed", _transposed(tree))
+
+
+def _variants(node: ast.expr) -> Iterator[Slip]:
+    yield from _slips_at(node)
+    for field, content in ast.iter_fields(node):
+        if isinstance(content, ast.expr) and not (isinstance(node, ast.Call) and field == "func"):
+            for cause, changed in _variants(content):
+                yield Slip(cause, _with(node, field, changed))
+        elif isinstance(content, list):
+            for place, item in enumerate(content):
+                if isinstance(item, ast.expr):
+                    for cause, changed in _variants(item):
+                        yield Slip(cause, _with(node, field, [*content[:place], changed, *content[place + 1 :]]))
+
+
+def _with(node: ast.expr, field: str, content: ast.expr | list[ast.expr]) -> ast.expr:
+    changed = copy(node)
+    setattr(changed, field, content)
+    return changed
+
+
+def _slips_at(node: ast.expr) -> Iterator[Slip]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            yield Slip(f"a missing scale: not divided by {ast.unparse(right)}", left)
+            twice = ast.BinOp(node, ast.Div(), right, col_offset=node.col_offset)
+            yield Slip(f"a doubled scale: divided by {ast.unparse(right)} twice", twice)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            for kept, scale in ((left, right), (right, left)):
+                yield Slip(f"a missing scale: not multiplied by {ast.unparse(scale)}", kept)
+                twice = ast.BinOp(node, ast.Mult(), scale, col_offset=node.col_offset)
+                yield Slip(f"a doubled scale: multiplied by {ast.unparse(scale)} twice", twice)
+        case ast.Attribute(value=inner):
+            yield Slip(f"a transposed matrix: {ast.unparse(inner)} stands for {ast.unparse(node)}", inner)
+        case ast.Name(id=name):
+            yield Slip(f"a transposed matrix: {name}.T stands for {name}", _transposed(node))
+        case ast.Call(func=ast.Name(id=name)):
+            for cause in SLIPPED_BY.get(name, ()):
+                changed = copy(node)
+                changed.func = ast.Name(cause)
+                yield Slip(cause, changed)
+
+
+def _transposed(node: ast.expr) -> ast.expr:
+    return ast.Attribute(node, "T", col_offset=node.col_offset)
+
+
+def _softmax_of_columns(x: Value, axis: Value | None = None) -> Value:
+    if x.ndim < 2:
+        raise FitError("a vector has one axis only")
+    first = axis is None or axis_of(x, axis, -1) in (-1, x.ndim - 1)
+    return FUNCTIONS["softmax"](x, np.asarray(-2.0 if first else -1.0))
+
+
+def _softmax_divided_across(x: Value, axis: Value | None = None) -> Value:
+    """NumPy without keepdims: the sums of the rows are laid along the columns."""
+    if x.ndim != 2 or x.shape[0] != x.shape[1] or axis is not None:
+        raise FitError("the sums of the rows do not lie along the columns")
+    exponentials = np.exp(numbers(x))
+    return np.asarray(exponentials / exponentials.sum(axis=1))
+
+
+def _softmax_of_everything(x: Value, axis: Value | None = None) -> Value:
+    axis_of(numbers(x), axis, -1)  # refuses what softmax itself would refuse
+    if x.ndim < 2:
+        raise FitError("a vector is the whole already")
+    return FUNCTIONS["softmax"](x.reshape(-1)).reshape(x.shape)
+
+
+def _softmax_that_overflows(x: Value, axis: Value | None = None) -> Value:
+    exponentials = np.exp(numbers(x))
+    return np.asarray(exponentials / exponentials.sum(axis=axis_of(x, axis, -1), keepdims=True))
+
+
+def _sample_variance(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
+    chosen = axis_of(numbers(x), axis, None)
+    return np.asarray(np.var(x, axis=chosen, ddof=1, keepdims=keepdims is not None))
+
+
+def _sample_deviation(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
+    return np.asarray(np.sqrt(_sample_variance(x, axis, keepdims)))
+
+
+def _layer_norm_of_sample(x: Value, gamma: Value | None = None, beta: Value | None = None) -> Value:
+    gain, shift = scales(x, gamma, beta)
+    deviation = np.std(x, axis=-1, ddof=1, keepdims=True)
+    return np.asarray((x - x.mean(axis=-1, keepdims=True)) / deviation * gain + shift)
+
+
+def _positions_of_one_frequency(length: Value, d_model: Value) -> Value:
+    FUNCTIONS["sinusoidal"](length, d_model)  # refuses what is no size
+    angle = angles(np.arange(size(length)), 2)  # (length, 1): the highest frequency, 10000^0
+    return np.tile(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), size(d_model) // 2)
+
+
+def _relu_forgotten(x: Value) -> Value:
+    return numbers(x)
+
+
+_SLIPPED: dict[str, dict[str, Function]] = {
+    "softmax": {
+        "softmax over the wrong axis": _softmax_of_columns,
+        "softmax over the wrong axis: each column divided by the sum of a row": _softmax_divided_across,
+        "softmax over the whole matrix": _softmax_of_everything,
+        "an overflow: exponentials without the maximum subtracted first": _softmax_that_overflows,
+    },
+    "var": {"sample instead of population variance: divided by n - 1": _sample_variance},
+    "std": {"sample instead of population variance, below the root: divided by n - 1": _sample_deviation},
+    "layer_norm": {"sample instead of population variance, inside layer_norm: divided by n - 1": _layer_norm_of_sample},
+    "sinusoidal": {"one frequency reused for all dimensions": _positions_of_one_frequency},
+    "relu": {"a missing ReLU: negative numbers are kept": _relu_forgotten},
+}
+SLIPPED_BY: dict[str, tuple[str, ...]] = {name: tuple(causes) for name, causes in _SLIPPED.items()}
+# Named by their causes, which no expression can spell: only a variant can call them.
+SLIPPED_FUNCTIONS: dict[str, Function] = {cause: f for causes in _SLIPPED.values() for cause, f in causes.items()}

@@ -1,0 +1,118 @@
+"""An expression as a formula: a syntax tree becomes MathML, which browsers set by themselves."""
+
+from __future__ import annotations
+
+import ast
+import re
+from html import escape
+
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ", "sigma": "σ", "pi": "π"}
+COMMA = '<mo separator="true">,</mo>'
+SYMBOLS = {**GREEK, "inf": "∞"}
+# How tightly an operation holds its parts together; what holds less tightly inside it needs parentheses.
+SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
+OPERATORS: dict[type[ast.operator], tuple[str, int]] = {
+    ast.Add: ("<mo>+</mo>", SUM),
+    ast.Sub: ("<mo>−</mo>", SUM),
+    ast.Mult: ("<mo>·</mo>", PRODUCT),
+    ast.MatMult: ('<mspace width="0.2em"/>', PRODUCT),
+    ast.Mod: ("<mo>mod</mo>", PRODUCT),
+}
+
+
+def formula(name: str, tree: ast.expr) -> str:
+    """`name = expression` as MathML."""
+    return f'<math displaystyle="true">{symbol(name)}<mo>=</mo>{_set(tree)[0]}</math>'
+
+
+def name_of(name: str) -> str:
+    """The name of a value as MathML."""
+    return f"<math>{symbol(name)}</math>"
+
+
+def symbol(name: str) -> str:
+    """`W_Q` and `Q1` have an index; `first_layer` is two words; gamma is a letter."""
+    if name in SYMBOLS:
+        return f"<mi>{SYMBOLS[name]}</mi>"
+    indexed = re.fullmatch(r"([^\W\d_])_([^\W_]+)|([^\W\d_]+)_(\d+)|([^\W\d_])(\d+)", name)
+    if indexed:
+        base, index = (part for part in indexed.groups() if part)
+        return f"<msub>{_identifier(base)}{_identifier(index)}</msub>"
+    return _identifier(name)
+
+
+def _identifier(name: str) -> str:
+    if name.isdigit():
+        return f"<mn>{name}</mn>"
+    if len(name) == 1 or name in GREEK:
+        return f"<mi>{escape(GREEK.get(name, name))}</mi>"
+    return f"<mtext>{escape(name.replace('_', ' '))}</mtext>"
+
+
+def _set(node: ast.expr) -> tuple[str, int]:
+    """The MathML of a tree, and how tightly it holds together."""
+    match node:
+        case ast.Constant(value=value):
+            return f"<mn>{escape(str(value))}</mn>", ATOM
+        case ast.Name(id=name):
+            return symbol(name), ATOM
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return f"<mfrac>{_row(left)}{_row(right)}</mfrac>", POWER
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            return f"<mrow><mo>⌊</mo><mfrac>{_row(left)}{_row(right)}</mfrac><mo>⌋</mo></mrow>", ATOM
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return f"<msup>{_held(left, ATOM)}{_row(right)}</msup>", POWER
+        case ast.BinOp(left=left, op=operator, right=right):
+            sign, strength = OPERATORS[type(operator)]
+            return f"<mrow>{_held(left, strength)}{sign}{_held(right, strength + 1)}</mrow>", strength
+        case ast.UnaryOp(op=operation, operand=operand):
+            sign = "−" if isinstance(operation, ast.USub) else "+"
+            return f'<mrow><mo form="prefix">{sign}</mo>{_held(operand, SIGN)}</mrow>', SIGN
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return _fenced(_commas(items), "[", "]"), ATOM
+        case ast.Attribute(value=value):
+            return f"<msup>{_held(value, ATOM)}<mi>⊤</mi></msup>", POWER
+        case ast.Subscript(value=value, slice=place):
+            return f"<msub>{_held(value, ATOM)}{_place(place)}</msub>", POWER
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
+            return _call(name, arguments, keywords), ATOM
+    return f"<mtext>{escape(ast.unparse(node))}</mtext>", ATOM
+
+
+def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> str:
+    if name == "sqrt" and len(arguments) == 1:
+        return f"<msqrt>{_row(arguments[0])}</msqrt>"
+    if name == "exp" and len(arguments) == 1:
+        return f"<msup><mi>e</mi>{_row(arguments[0])}</msup>"
+    if name == "abs" and len(arguments) == 1:
+        return f"<mrow><mo>|</mo>{_row(arguments[0])}<mo>|</mo></mrow>"
+    named = [f"{COMMA}<mrow><mtext>{escape(str(k.arg))}</mtext><mo>=</mo>{_row(k.value)}</mrow>" for k in keywords]
+    inside = _commas(arguments) + "".join(named)
+    head = f"<mtext>{escape(name.replace('_', ' '))}</mtext>"
+    return f"<mrow>{head}{_fenced(inside)}</mrow>"
+
+
+def _place(place: ast.expr) -> str:
+    parts = place.elts if isinstance(place, ast.Tuple) else [place]
+    return f"<mrow>{_commas(parts)}</mrow>"
+
+
+def _commas(parts: list[ast.expr]) -> str:
+    return COMMA.join(map(_row, parts))
+
+
+def _row(node: ast.expr) -> str:
+    return f"<mrow>{_set(node)[0]}</mrow>"
+
+
+def _held(node: ast.expr, strength: int) -> str:
+    """A part, in parentheses if it holds together less tightly than what it stands in."""
+    content, own = _set(node)
+    return content if own >= strength else _fenced(content)
+
+
+def _fenced(content: str, opening: str = "(", closing: str = ")") -> str:
+    """Between parentheses, which grow only around fractions: stretched ones stand too far off."""
+    stretchy = "true" if "<mfrac>" in content else "false"
+    first = f'<mo form="prefix" stretchy="{stretchy}">{opening}</mo>'
+    return f'<mrow>{first}{content}<mo form="postfix" stretchy="{stretchy}">{closing}</mo></mrow>'
