@@ -48,6 +48,8 @@ def read_weights(directory: Path, config: ModelConfig) -> dict[str, NDArray[np.f
         raise UserError(
             f"cannot be read: {error}", str(path), "the file is damaged or cut short: copy it again"
         ) from None
+    except TypeError as error:  # bfloat16, for instance, which NumPy does not know
+        raise UserError(f"cannot be read: {error}", str(path), "save the weights as float32 or float16") from None
     check_shapes({name: value.shape for name, value in weights.items()}, config, str(path))
     return weights
 

@@ -114,3 +114,10 @@ def test_length_matters_to_a_learned_table_alone() -> None:
     with pytest.raises(UserError, match="5 tokens, but the learned positions end at 4"):
         check_length(5, learned)
     check_length(10**6, CONFIG)
+
+
+def test_numbers_of_a_type_that_numpy_does_not_know(directory: Path) -> None:
+    header = json.dumps({"stray": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
+    (directory / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"\0\0")
+    with pytest.raises(UserError, match="save the weights as float32 or float16"):
+        read_weights(directory, CONFIG)
