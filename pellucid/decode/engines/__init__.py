@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.search import Hypothesis, Sentence, Watch
+from pellucid.errors import UserError
 from pellucid.text.tokenizer import Tokenizers
 
 EngineName = Literal["ctranslate2", "torch", "reference"]
@@ -50,6 +52,9 @@ def open_engine(
 
         return CTranslate2Engine(directory, tokenizers, compute_type)
     if name == "torch":
+        if find_spec("torch") is None:
+            remedy = "pip install 'pellucid[train]', or use another engine"
+            raise UserError("PyTorch is not installed", "engine", remedy)
         from pellucid.decode.engines.torch import TorchEngine
 
         return TorchEngine(directory)

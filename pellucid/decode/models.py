@@ -1,0 +1,32 @@
+"""Where models are: those that ship with the package, by name; any other, by its directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pellucid.errors import UserError, nearest
+from pellucid.model_files import CONFIG
+
+SHIPPED = Path(__file__).parents[1] / "models"
+DEFAULT = "en-de"
+
+
+def shipped_models() -> dict[str, Path]:
+    """The models that come with the package."""
+    return {path.parent.name: path.parent for path in sorted(SHIPPED.glob(f"*/{CONFIG}"))}
+
+
+def find_model(name: str | Path) -> Path:
+    """The directory of a model: a shipped one by name, or a model or run directory."""
+    shipped = shipped_models()
+    if str(name) in shipped:
+        return shipped[str(name)]
+    directory = Path(name)
+    if (directory / CONFIG).is_file():
+        return directory
+    if (directory / "model" / CONFIG).is_file():  # a run directory
+        return directory / "model"
+    if directory.is_dir():
+        raise UserError(f"has no {CONFIG}: it is no model directory", str(directory), "give the folder of a model")
+    remedy = nearest(str(name), shipped) if shipped else "give the folder of a model"
+    raise UserError(f"no model {str(name)!r}, neither by name nor as a folder", "model", remedy)

@@ -1,0 +1,303 @@
+"""From text to text: sentences -> ids -> engine: encode, search -> text, joined as the sentences came."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Literal
+
+from pellucid.config import DecodeConfig, Stopping, Strategy
+from pellucid.decode import placeholders
+from pellucid.decode.documents import Document, Part, read
+from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
+from pellucid.decode.engines.batches import positions
+from pellucid.decode.models import DEFAULT, find_model
+from pellucid.decode.search import Hypothesis, Sentence
+from pellucid.decode.ways import Way, find_way
+from pellucid.errors import UserError, nearest
+from pellucid.model_files import read_config
+from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.tokenizer import Tokenizers
+
+LONGEST = 256  # tokens of a source sentence at most, as in training; a longer one is cut
+
+EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What became of a text."""
+
+    text: str
+    score: float  # mean of its sentences' scores: log-probability / length ** length_penalty
+    tokens: tuple[str, ...]  # of the target, readable
+    alternatives: tuple[Translation, ...] = ()  # the next best, where n_best asks for them
+    source: str | None = None  # the language it was taken for
+    target: str | None = None
+    notes: tuple[str, ...] = ()  # what a reader should know: a sentence that had to be cut
+
+
+def load(
+    name_or_dir: str | Path = DEFAULT, engine: EngineChoice = "auto", *, compute_type: ComputeType | None = None
+) -> Translator:
+    """A model ready to translate: a shipped one by name, or a model or run directory."""
+    return Translator(find_model(name_or_dir), engine, compute_type)
+
+
+class Translator:
+    """A model with its tokenizers, its languages and its engines, which are opened when they are needed."""
+
+    def __init__(self, directory: Path, engine: EngineChoice = "auto", compute_type: ComputeType | None = None) -> None:
+        if engine not in ("auto", "ctranslate2", "torch", "reference"):
+            raise UserError(
+                f"unknown engine {engine!r}", "engine", nearest(engine, ("auto", "ctranslate2", "torch", "reference"))
+            )
+        self.directory = directory
+        self.config = read_config(directory)
+        self.tokenizers = Tokenizers.load(directory)
+        self.languages = LanguageIdentifier.load(directory / "languages.json")
+        self.longest = min(LONGEST, positions(self.config) or LONGEST)
+        self._choice = engine
+        self._compute_type = compute_type
+        self._engines: dict[EngineName, Engine] = {}
+        self._opening = threading.Lock()
+
+    def translate(
+        self,
+        text: str | Sequence[str],
+        source: str | None = None,
+        target: str | None = None,
+        *,
+        strategy: Strategy = "beam",
+        beam: int = 5,
+        length_penalty: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        temperature: float = 1.0,
+        seed: int | None = None,
+        n_best: int = 1,
+        min_length: int = 0,
+        max_length: int | None = None,
+        repetition_penalty: float = 1.0,
+        no_repeat_ngram: int = 0,
+        stopping: Stopping = "ctranslate2",
+        prefix: str | Sequence[str] | None = None,
+        protect: bool = False,
+        split: bool | None = None,
+    ) -> Translation | list[Translation]:
+        """Translate a text, or each of a list.
+
+        `source` and `target` are language codes; left out (or source="auto") they are the only ones possible, else the
+        source is detected. `prefix` is what the target must begin with, one for each text or one for all. `protect`
+        keeps placeholders and tags whole. `split` says whether texts are split into sentences; by default they are if
+        the model knows languages. The other settings are those of `DecodeConfig`.
+        """
+        config = DecodeConfig(
+            strategy=strategy,
+            beam=beam,
+            length_penalty=length_penalty,
+            top_k=top_k,
+            top_p=top_p,
+            temperature=temperature,
+            seed=seed,
+            n_best=n_best,
+            min_length=min_length,
+            max_length=max_length,
+            repetition_penalty=repetition_penalty,
+            no_repeat_ngram=no_repeat_ngram,
+            stopping=stopping,
+        )
+        texts = [text] if isinstance(text, str) else list(text)
+        translations = self.translate_all(texts, source, target, config, prefix, protect, split)
+        return translations[0] if isinstance(text, str) else translations
+
+    def translate_all(
+        self,
+        texts: Sequence[str],
+        source: str | None = None,
+        target: str | None = None,
+        config: DecodeConfig | None = None,
+        prefix: str | Sequence[str] | None = None,
+        protect: bool = False,
+        split: bool | None = None,
+    ) -> list[Translation]:
+        """A translation for each text, in their order. No text's translation depends on the others."""
+        config = config or DecodeConfig()
+        ways = [self.way(text, source, target) for text in texts]
+        begin = _prefixes(prefix, len(texts))
+        translations = self._translate(texts, ways, begin, config, split)
+        if not protect:
+            return translations
+        lost = [
+            place
+            for place, (text, translation) in enumerate(zip(texts, translations, strict=True))
+            if not placeholders.kept(text, translation.text)
+        ]
+        masked = [placeholders.mask(texts[place]) for place in lost]
+        second = self._translate(
+            [text for text, _ in masked],
+            [ways[place] for place in lost],
+            [begin[place] for place in lost],
+            config,
+            split,
+        )
+        for place, translation, (_, stand_ins) in zip(lost, second, masked, strict=True):
+            restored = replace(translation, text=placeholders.unmask(translation.text, stand_ins), alternatives=())
+            whole = placeholders.kept(texts[place], restored.text)
+            translations[place] = restored if whole else self._by_piece(texts[place], ways[place], config, split)
+        return translations
+
+    def stream(
+        self, text: str, source: str | None = None, target: str | None = None, config: DecodeConfig | None = None
+    ) -> Iterator[str]:
+        """The translation as it comes: token by token with greedy search and sampling, sentence by sentence with a
+        beam, whose best hypothesis is not known before its end."""
+        config = config or DecodeConfig(strategy="greedy")
+        if config.n_best > 1:
+            raise UserError("a stream shows one translation", "n_best", "leave it out")
+        for part in self._read(text, self.way(text, source, target), split=None).parts:
+            yield from self._stream(part, config) if part.source else [part.text]
+
+    def way(self, text: str, source: str | None = None, target: str | None = None) -> Way:
+        """From which language into which: as asked, else the only possibility, else by what the text looks like."""
+        return find_way(self.languages, text, source, target)
+
+    def engine(self, config: DecodeConfig, longest: int = 0) -> Engine:
+        """The engine that will do this: the one asked for, or the fastest that can."""
+        names: list[EngineName] = ["ctranslate2", "torch", "reference"] if self._choice == "auto" else [self._choice]
+        if self._choice == "auto" and self.config.norm == "batch":
+            names.remove("ctranslate2")
+        if self._choice == "auto" and find_spec("torch") is None:
+            names.remove("torch")
+        reason = ""
+        for name in names:
+            engine = self._open(name)
+            reason = engine.refuses(config, longest)
+            if not reason:
+                return engine
+        raise UserError(reason, "engine", "use engine 'auto', 'torch' or 'reference'")
+
+    def _open(self, name: EngineName) -> Engine:
+        with self._opening:
+            if name not in self._engines:
+                self._engines[name] = open_engine(name, self.directory, self.tokenizers, self._compute_type)
+            return self._engines[name]
+
+    def _translate(
+        self,
+        texts: Sequence[str],
+        ways: Sequence[Way],
+        prefixes: Sequence[str],
+        config: DecodeConfig,
+        split: bool | None,
+    ) -> list[Translation]:
+        documents = [self._read(text, way, split) for text, way in zip(texts, ways, strict=True)]
+        begin = [self.tokenizers.target.encode(prefix) if prefix else [] for prefix in prefixes]
+        sentences = [document.sentences(prefix) for document, prefix in zip(documents, begin, strict=True)]
+        found = iter(self._search([sentence for each in sentences for sentence in each], config))
+        return [
+            self._write(document, [next(found) for _ in each])
+            for document, each in zip(documents, sentences, strict=True)
+        ]
+
+    def _read(self, text: str, way: Way, split: bool | None) -> Document:
+        by_sentence = bool(self.languages.directions) if split is None else split
+        return read(text, way, self.tokenizers, self.longest, by_sentence)
+
+    def _search(self, sentences: Sequence[Sentence], config: DecodeConfig) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence. One that comes twice is searched for once, where chance has no say."""
+        if not sentences:
+            return []
+        chance = config.strategy == "sample" and config.seed is None
+        different = list(sentences) if chance else list(dict.fromkeys(sentences))
+        engine = self.engine(config, max(len(sentence.source) for sentence in different))
+        found = engine.search(different, config)
+        if chance:
+            return found
+        results = dict(zip(different, found, strict=True))
+        return [results[sentence] for sentence in sentences]
+
+    def _write(self, document: Document, found: Sequence[Sequence[Hypothesis]]) -> Translation:
+        """Ids -> text, every sentence in its place."""
+        ranks = max((len(hypotheses) for hypotheses in found), default=1)
+        best, *others = [self._ranked(document, found, rank) for rank in range(ranks)]
+        return replace(best, alternatives=tuple(others), notes=document.notes)
+
+    def _ranked(self, document: Document, found: Sequence[Sequence[Hypothesis]], rank: int) -> Translation:
+        chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in found]
+        texts = iter([self.tokenizers.target.decode(hypothesis.tokens) for hypothesis in chosen])
+        source, target = document.way
+        return Translation(
+            text="".join(next(texts) if part.source else part.text for part in document.parts),
+            score=sum(hypothesis.score for hypothesis in chosen) / max(1, len(chosen)),
+            tokens=tuple(piece for each in chosen for piece in self.tokenizers.target.readable(each.tokens)),
+            source=source,
+            target=target,
+        )
+
+    def _by_piece(self, text: str, way: Way, config: DecodeConfig, split: bool | None) -> Translation:
+        """The text between placeholders, translated piece by piece. Pieces have no prefix: none is the beginning."""
+        pieces = placeholders.pieces(text)
+        wanted = [piece for piece, is_text in pieces if is_text]
+        translations = self._translate(wanted, [way] * len(wanted), [""] * len(wanted), config, split)
+        texts = iter(translations)
+        return Translation(
+            # A model may make a placeholder up; what it made of a piece must not.
+            text="".join(placeholders.remove(next(texts).text) if is_text else piece for piece, is_text in pieces),
+            score=sum(translation.score for translation in translations) / max(1, len(translations)),
+            tokens=tuple(token for translation in translations for token in translation.tokens),
+            source=way[0],
+            target=way[1],
+        )
+
+    def _stream(self, part: Part, config: DecodeConfig) -> Iterator[str]:
+        sentence = Sentence(part.source)
+        engine = self.engine(config, len(part.source))
+        if config.strategy == "beam":
+            yield self.tokenizers.target.decode(engine.search([sentence], config)[0][0].tokens)
+            return
+        said: list[int] = []
+        shown = ""
+        for token in _as_they_come(engine, sentence, config):
+            said.append(token)
+            text = self.tokenizers.target.decode(said)
+            if text.endswith("\ufffd"):  # the rest of this character is still to come
+                continue
+            yield text[len(shown) :]
+            shown = text
+        text = self.tokenizers.target.decode(said)
+        if text != shown:
+            yield text[len(shown) :]
+
+
+def _as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig) -> Iterator[int]:
+    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own."""
+    queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
+
+    def watch(_sentence: int, token: int) -> None:
+        queue.put(token)
+
+    def run() -> None:
+        try:
+            engine.search([sentence], config, watch)
+            queue.put(None)
+        except BaseException as error:
+            queue.put(error)  # it is raised where the tokens are waited for
+
+    threading.Thread(target=run, daemon=True).start()
+    while (item := queue.get()) is not None:
+        if isinstance(item, BaseException):
+            raise item
+        yield item
+
+
+def _prefixes(prefix: str | Sequence[str] | None, count: int) -> list[str]:
+    if prefix is None or isinstance(prefix, str):
+        return [prefix or ""] * count
+    if len(prefix) != count:
+        raise UserError(f"{len(prefix)} prefixes for {count} texts", "prefix", "give one for each text, or one for all")
+    return list(prefix)

@@ -1,0 +1,41 @@
+"""From which language into which."""
+
+from __future__ import annotations
+
+from pellucid.errors import Problem, UserError, nearest
+from pellucid.text.languages import LanguageIdentifier
+
+Way = tuple[str | None, str | None]
+"""Source and target language; None where a model has no codes."""
+
+
+def find_way(known: LanguageIdentifier, text: str, source: str | None = None, target: str | None = None) -> Way:
+    """As asked; what is left out (source="auto" too) is the only possibility, else the source is what the text looks
+    like. Everything else is an error that says what the model can do."""
+    ways = known.directions
+    source = None if source == "auto" else source
+    asked = [(place, code) for place, code in (("source", source), ("target", target)) if code is not None]
+    if not ways:
+        if asked:
+            remedy = "leave source and target out"
+            raise UserError(Problem("the model knows no language codes", place, remedy) for place, _ in asked)
+        return None, None
+    unknown = [(place, code) for place, code in asked if code not in known.languages]
+    if unknown:
+        raise UserError(
+            Problem(f"the model does not know the language {code!r}", place, nearest(code, known.languages))
+            for place, code in unknown
+        )
+    possible = [way for way in ways if source in (None, way[0]) and target in (None, way[1])]
+    offer = "it translates " + ", ".join(" → ".join(way) for way in ways)
+    if not possible:
+        raise UserError(
+            f"the model does not translate {source or 'anything'} into {target or 'anything'}", "target", offer
+        )
+    sources = {way[0] for way in possible}
+    if len(sources) > 1:
+        likeliest = next(code for code, _ in known.detect(text) if code in sources)
+        possible = [way for way in possible if way[0] == likeliest]
+    if len(possible) > 1:
+        raise UserError("the language to translate into is not given", "target", offer)
+    return possible[0]
