@@ -81,8 +81,9 @@ def far(found: Tensor, expected: np.ndarray) -> float:
 
 def check(config: ModelConfig, model_of: ModelOf, batch_of: BatchOf) -> None:
     source, source_keep, target_in, target_keep = batch_of(config)
+    model = model_of(config)
     for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-5)):
-        model = model_of(config, dtype)
+        model.to(dtype)
         oracle = reference.Transformer(
             config, {name: value.detach().numpy() for name, value in model.weights().items()}
         )

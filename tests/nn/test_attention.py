@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
 from torch import Tensor
 
 from pellucid import reference
@@ -70,12 +72,16 @@ def test_a_query_that_sees_nothing_gets_zeros_and_gradients_stay_finite(dtype: t
     assert all((part[1] == 0).all() for part in reference.attention(*qkv(), keep.numpy()))
 
 
-def test_weights_of_a_query_that_sees_something_sum_to_one() -> None:
+@given(arrays(np.bool_, (3, 2, 4, 6)))
+def test_any_mask(mask: np.ndarray) -> None:
+    """Rows that see something sum to 1, the others are zeros, nothing falls on what is hidden, on every path."""
     q, k, v = qkv(query=4, key=6)
-    keep = torch.rand(3, 2, 4, 6, generator=torch.Generator().manual_seed(1)) < 0.4
-    _, weights = attention(q, k, v, keep)
-    np.testing.assert_allclose(weights.sum(-1), keep.any(-1), atol=1e-14)
+    keep = torch.from_numpy(mask)
+    output, weights = attention(q, k, v, keep)
+    np.testing.assert_allclose(weights.sum(-1), mask.any(-1), atol=1e-14)
     assert (weights[~keep] == 0).all()
+    np.testing.assert_allclose(fused_attention(q, k, v, keep), output, atol=1e-14)
+    np.testing.assert_allclose(reference.attention(q, k, v, mask)[0], output, atol=1e-14)
 
 
 @pytest.mark.parametrize("bias", [True, False])

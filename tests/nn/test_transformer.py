@@ -50,7 +50,7 @@ def test_first_weights_have_the_spread_of_the_table() -> None:
             assert (value == 1).all(), name
 
 
-def test_drawing_is_random_at_first_and_again_after(config_of: ConfigOf) -> None:
+def test_weights_can_be_drawn_anew(config_of: ConfigOf) -> None:
     model = Transformer(config_of(), seed=1)
     initialise(model, 16, seed=2)
     assert equal(model, Transformer(config_of(), seed=2))
@@ -102,15 +102,20 @@ def test_tied_matrices_are_one(tie: str, config_of: ConfigOf) -> None:
     assert (target is output) == (tie != "none")
 
 
-def test_loss_reaches_every_parameter(config_of: ConfigOf, batch_of: BatchOf) -> None:
-    for tie in ("all", "none"):
-        model = Transformer(
-            config_of(tie=tie, positions="learned", max_length=6, activation="swiglu", output_bias=True)
-        )
-        model(*batch_of(model.config)).logsumexp(-1).sum().backward()
-        for name, parameter in model.named_parameters():
-            assert parameter.grad is not None, name
-            assert parameter.grad.isfinite().all(), name
+@pytest.mark.parametrize("tie", ["all", "none"])
+@pytest.mark.parametrize("attention_dropout", [0.0, 0.2])  # the fused kernel, and the explicit formula
+@pytest.mark.parametrize("choice", [{"activation": "swiglu"}, {"norm": "batch", "norm_place": "pre"}])
+def test_gradients_reach_every_parameter_and_are_finite(
+    tie: str, attention_dropout: float, choice: dict[str, str], config_of: ConfigOf, batch_of: BatchOf
+) -> None:
+    """Also with a source of padding alone in the batch."""
+    fixed = {"positions": "learned", "max_length": 6, "output_bias": True}
+    model = Transformer(config_of(tie=tie, attention_dropout=attention_dropout, **fixed, **choice)).train()
+    model(*batch_of(model.config)).logsumexp(-1).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        assert (parameter.grad != 0).any() or name.endswith("key.bias"), name  # a shift of all scores changes nothing
 
 
 # --- bad input: the same error from both models -----------------------------------------------------------------
