@@ -44,6 +44,20 @@ Watch = Callable[[int, int], None]
 """Called with (sentence, token) as each token is chosen, the end left out."""
 
 
+class Ranking(NamedTuple):
+    """The candidates of one step of a beam search, best first, and what became of them."""
+
+    sentence: Ints  # (rows,) which sentence of the request
+    beams: Ints  # (rows, candidates) the live hypothesis that each would continue
+    tokens: Ints  # (rows, candidates) what it would say
+    log_prob: NDArray[np.float64]  # (rows, candidates) of the hypothesis with it; -inf: no candidate
+    ended: NDArray[np.bool_]  # (rows, candidates) finished here
+    living: Ints  # (rows, beam) the candidate at each place of the next beam; -1: that place is empty
+
+
+WatchBeam = Callable[[Ranking], None]
+
+
 class Sentence(NamedTuple):
     """What is searched for: the source as the encoder saw it, and the tokens the target must begin with."""
 
@@ -109,9 +123,11 @@ def search(
     config: DecodeConfig,
     positions: int | None = None,
     watch: Watch | None = None,
+    watch_beam: WatchBeam | None = None,
 ) -> list[list[Hypothesis]]:
     """The `n_best` hypotheses of every sentence, best first. `cache` has one row a sentence and one beam; `positions`
-    is how many the model has; `watch` sees the tokens of greedy search and sampling as they come."""
+    is how many the model has; `watch` sees the tokens of greedy search and sampling as they come, `watch_beam` the
+    steps of a beam."""
     if not sentences:
         return []
     rows = len(sentences)
@@ -124,13 +140,13 @@ def search(
         cache=cache,
     )
     if config.strategy == "beam":
-        return beam(step, state, config)
+        return beam(step, state, config, watch_beam)
     generators = [generator(config.seed, s.source, sample) for s in sentences for sample in range(config.n_best)]
     return one_by_one(step, state, config, generators, watch)
 
 
-def beam(step: Step, state: State, config: DecodeConfig) -> list[list[Hypothesis]]:
-    """The likeliest sequences: `beam` hypotheses of every sentence live side by side."""
+def beam(step: Step, state: State, config: DecodeConfig, watch: WatchBeam | None = None) -> list[list[Hypothesis]]:
+    """The likeliest sequences: `beam` hypotheses of every sentence live side by side. `watch` sees every step."""
     finished: list[list[Hypothesis]] = [[] for _ in state.sentence]
     led_to_end = np.zeros(len(finished), dtype=bool)  # the best candidate of some step has ended
     while len(state.sentence):
@@ -153,6 +169,9 @@ def beam(step: Step, state: State, config: DecodeConfig) -> list[list[Hypothesis
 
         live = (tokens != END) & ~cut
         ranks = np.argsort(~live, axis=-1, kind="stable")[:, : config.beam]  # (rows, beam) of those that live on
+        if watch:
+            living = np.where(np.take_along_axis(live & alive, ranks, axis=-1), ranks, -1)
+            watch(Ranking(state.sentence, beams, tokens, log_prob, ended & alive, living))
         log_prob = np.take_along_axis(np.where(live, log_prob, -np.inf), ranks, axis=-1)
         beams, tokens = (np.take_along_axis(x, ranks, axis=-1) for x in (beams, tokens))
         done = np.array(

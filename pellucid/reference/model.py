@@ -147,6 +147,10 @@ class Transformer:
         logits = self._logits(self._output_norm("decoder", x, record), outer)
         return logits, replace(cache, keys=all_keys, values=all_values)
 
+    def lens(self, x: ArrayLike) -> Array:
+        """The logits that the output makes of what any decoder layer hands on: what that layer would have said."""
+        return self._logits(self._output_norm("decoder", np.asarray(x, np.float64), nobody), nobody)
+
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def _embed(self, side: str, ids: NDArray[np.integer]) -> Array:
