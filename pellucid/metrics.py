@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pellucid.errors import UserError
@@ -14,6 +15,54 @@ class Score(NamedTuple):
     name: str
     score: float
     signature: str
+
+
+class Difference(NamedTuple):
+    """A system's score, that of the system it is compared with, and how often chance alone makes such a difference."""
+
+    name: str
+    score: float
+    baseline: float
+    p_value: float
+
+
+def all_scores(translations: Sequence[str], references: Sequence[str]) -> list[Score]:
+    """Every metric of this file."""
+    return [metric(translations, references) for metric in (bleu, chrf, ter, rouge_l, exact_match)]
+
+
+def compare(
+    systems: Mapping[str, Sequence[str]], references: Sequence[str], samples: int = 1000
+) -> dict[str, list[Difference]]:
+    """Paired bootstrap of every system against the first: BLEU and chrF of the same random draws of sentences."""
+    from sacrebleu import BLEU, CHRF
+    from sacrebleu.significance import PairedTest
+
+    for translations in systems.values():
+        _check(translations, references)
+    metrics = {"BLEU": BLEU(references=[list(references)]), "chrF": CHRF(references=[list(references)])}
+    named: Any = [(name, list(translations)) for name, translations in systems.items()]
+    results: dict[str, Any] = PairedTest(named, metrics, references=None, test_type="bs", n_samples=samples)()[1]
+    return {
+        name: [_difference(metric, results[metric][place], results[metric][0]) for metric in metrics]
+        for place, name in enumerate(systems)
+        if place
+    }
+
+
+def _difference(metric: str, result: Any, baseline: Any) -> Difference:
+    # Of systems that score the same sacrebleu says the smallest p-value it has, as no draw exceeds a difference of 0.
+    p_value = 1.0 if result.score == baseline.score else float(result.p_value)
+    return Difference(metric, float(result.score), float(baseline.score), p_value)
+
+
+def looks_tokenised(texts: Sequence[str]) -> bool:
+    """Whether most texts have spaces before their punctuation or marks of subwords: BLEU would count other words."""
+    marked = sum(bool(TOKENISED.search(text)) for text in texts)
+    return len(texts) > 0 and marked > len(texts) / 2
+
+
+TOKENISED = re.compile(r"\S [.,!?;:](?: |$)|@@ |▁|&(?:apos|quot|amp);")
 
 
 def bleu(

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pellucid.config import DecodeConfig, Stopping, Strategy
 from pellucid.decode import placeholders
-from pellucid.decode.documents import Document, Part, read
+from pellucid.decode.documents import LINE_END, Document, Part, read
 from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
 from pellucid.decode.engines.batches import positions
 from pellucid.decode.models import DEFAULT, find_model
@@ -229,7 +229,7 @@ class Translator:
 
     def _ranked(self, document: Document, found: Sequence[Sequence[Hypothesis]], rank: int) -> Translation:
         chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in found]
-        texts = iter([self.tokenizers.target.decode(hypothesis.tokens) for hypothesis in chosen])
+        texts = iter([self._text(hypothesis.tokens) for hypothesis in chosen])
         source, target = document.way
         return Translation(
             text="".join(next(texts) if part.source else part.text for part in document.parts),
@@ -238,6 +238,10 @@ class Translator:
             source=source,
             target=target,
         )
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        """What a sentence says. It is one line, as its source was, whatever a model may say."""
+        return LINE_END.sub(" ", self.tokenizers.target.decode(tokens))
 
     def _by_piece(self, text: str, way: Way, config: DecodeConfig, split: bool | None) -> Translation:
         """The text between placeholders, translated piece by piece. Pieces have no prefix: none is the beginning."""
@@ -258,18 +262,18 @@ class Translator:
         sentence = Sentence(part.source)
         engine = self.engine(config, len(part.source))
         if config.strategy == "beam":
-            yield self.tokenizers.target.decode(engine.search([sentence], config)[0][0].tokens)
+            yield self._text(engine.search([sentence], config)[0][0].tokens)
             return
         said: list[int] = []
         shown = ""
         for token in _as_they_come(engine, sentence, config):
             said.append(token)
-            text = self.tokenizers.target.decode(said)
+            text = self._text(said)
             if text.endswith("\ufffd"):  # the rest of this character is still to come
                 continue
             yield text[len(shown) :]
             shown = text
-        text = self.tokenizers.target.decode(said)
+        text = self._text(said)
         if text != shown:
             yield text[len(shown) :]
 

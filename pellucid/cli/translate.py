@@ -1,0 +1,179 @@
+"""`pellucid translate`: texts given as words of the command, or line by line through a pipe."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import fstat
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from pellucid.config import DecodeConfig
+from pellucid.decode.models import DEFAULT
+from pellucid.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    from pellucid.decode.translator import Translation, Translator
+
+CHUNK = 1 << 18  # bytes read at a time: enough sentences for full batches, and flat memory on a file of any size
+FORMATS = ("plain", "jsonl", "tsv")
+
+
+def translate(
+    texts: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT…]", help="Else lines of the standard input.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,
+    from_: Annotated[str | None, typer.Option("--from", help="Source language; left out or auto: detected.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Target language; may be left out if there is one.")] = None,
+    strategy: Annotated[str, typer.Option(help="greedy, beam or sample.")] = "beam",
+    beam: Annotated[int, typer.Option(help="Hypotheses kept alive.")] = 5,
+    length_penalty: Annotated[float, typer.Option(help="Scores are divided by length to this power.")] = 1.0,
+    top_k: Annotated[int | None, typer.Option(help="Sample from the k likeliest tokens.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Sample from the fewest tokens that exceed p.")] = None,
+    temperature: Annotated[float, typer.Option(help="Divides the logits before sampling.")] = 1.0,
+    seed: Annotated[int | None, typer.Option(help="Of the sampling; equal seeds give equal texts.")] = None,
+    n_best: Annotated[int, typer.Option(help="Translations of each text; in plain format one a line.")] = 1,
+    min_length: Annotated[int, typer.Option(help="Tokens at least.")] = 0,
+    max_length: Annotated[int | None, typer.Option(help="Tokens at most. [default: 3 × source + 10]")] = None,
+    repetition_penalty: Annotated[float, typer.Option(help="Above 1: said tokens are less likely.")] = 1.0,
+    no_repeat_ngram: Annotated[int, typer.Option(help="No n tokens in a row come twice.")] = 0,
+    stopping: Annotated[str, typer.Option(help="When a beam ends: ctranslate2 or exact.")] = "ctranslate2",
+    prefix: Annotated[str | None, typer.Option(help="What each translation begins with.")] = None,
+    protect: Annotated[bool, typer.Option("--protect", help="Keep placeholders and tags whole.")] = False,
+    split: Annotated[bool | None, typer.Option(help="Split texts into sentences, or not.")] = None,
+    engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",
+    compute_type: Annotated[str | None, typer.Option(help="float32 or int8. [default: the model's]")] = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="plain, jsonl, or tsv: source, translation, score.")
+    ] = "plain",
+    stream: Annotated[bool, typer.Option("--stream", help="Show tokens as they come (greedy, sample).")] = False,
+) -> None:
+    """Translate texts, or the lines of a file: line n in, line n out.
+
+    pellucid translate "Where is the station?"
+    pellucid translate --from en --to de < in.txt > out.txt
+    """
+    if format_ not in FORMATS:
+        raise UserError(f"unknown format {format_!r}", "--format", nearest(format_, FORMATS))
+    if compute_type not in (None, "float32", "int8"):
+        raise UserError(f"unknown {compute_type!r}", "--compute-type", nearest(str(compute_type), ("float32", "int8")))
+    config = DecodeConfig(
+        strategy=strategy,  # type: ignore[arg-type]  # DecodeConfig says what is wrong with a wrong word
+        beam=beam,
+        length_penalty=length_penalty,
+        top_k=top_k,
+        top_p=top_p,
+        temperature=temperature,
+        seed=seed,
+        n_best=n_best,
+        min_length=min_length,
+        max_length=max_length,
+        repetition_penalty=repetition_penalty,
+        no_repeat_ngram=no_repeat_ngram,
+        stopping=stopping,  # type: ignore[arg-type]
+    )
+    from pellucid.decode.translator import load
+
+    translator = load(model, engine, compute_type=compute_type)  # type: ignore[arg-type]
+    if stream:
+        _stream(translator, texts, from_, to, config)
+        return
+
+    def run(chunk: list[str]) -> Iterator[str]:
+        translations = translator.translate_all(chunk, from_, to, config, prefix, protect, split)
+        for text, translation in zip(chunk, translations, strict=True):
+            for note in translation.notes:
+                print(f"pellucid: {note}: {text[:40]}…", file=sys.stderr)
+            yield from _lines(text, translation, format_)
+
+    if texts:
+        _write(run(texts))
+        return
+    with _progress(sys.stdin.buffer) as advance:
+        for chunk, size in _chunks(sys.stdin.buffer):
+            _write(run(chunk))
+            advance(size)
+
+
+def _lines(text: str, translation: Translation, format_: str) -> Iterator[str]:
+    """What is printed of a translation: one line, or in plain format one for each alternative too."""
+    if format_ == "jsonl":
+        yield json.dumps({"input": text, **_fields(translation)}, ensure_ascii=False)
+        return
+    for each in (translation, *translation.alternatives):
+        yield each.text if format_ == "plain" else "\t".join([_cell(text), _cell(each.text), f"{each.score:.4f}"])
+
+
+def _fields(translation: Translation) -> dict[str, Any]:
+    return {
+        "text": translation.text,
+        "score": round(translation.score, 6),
+        "tokens": translation.tokens,
+        "alternatives": [{"text": each.text, "score": round(each.score, 6)} for each in translation.alternatives],
+        "source": translation.source,
+        "target": translation.target,
+        "notes": translation.notes,
+    }
+
+
+def _cell(text: str) -> str:
+    """A text as a field of a table: no tab and no line end inside."""
+    return " ".join(text.replace("\t", " ").splitlines())
+
+
+def _write(lines: Iterator[str]) -> None:
+    """Whole lines at once, and out of the buffer at once: whoever waits at the other end sees them."""
+    text = "".join(line + "\n" for line in lines)
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+
+
+def _stream(
+    translator: Translator, texts: list[str] | None, source: str | None, target: str | None, config: DecodeConfig
+) -> None:
+    for text in texts or (line for chunk, _ in _chunks(sys.stdin.buffer) for line in chunk):
+        for piece in (*translator.stream(text, source, target, config), "\n"):
+            sys.stdout.buffer.write(piece.encode())
+            sys.stdout.buffer.flush()
+
+
+def _chunks(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
+    """Lines as they arrive, some at a time, and how many bytes they took. Whoever types or feeds a pipe line by line
+    is answered line by line."""
+    rest, first = b"", 1
+    read = getattr(stream, "read1", stream.read)
+    while data := read(CHUNK):
+        *whole, rest = (rest + data).split(b"\n")
+        if whole:
+            yield [_decoded(line, first + place) for place, line in enumerate(whole)], len(data)
+            first += len(whole)
+    if rest:
+        yield [_decoded(rest, first)], len(rest)
+
+
+def _decoded(line: bytes, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        print(f"pellucid: line {number} is not UTF-8: what cannot be read became U+FFFD", file=sys.stderr)
+        return line.decode(errors="replace")
+
+
+@contextmanager
+def _progress(stream: BinaryIO) -> Iterator[Callable[[int], None]]:
+    """A bar on the terminal while a file goes through; nothing where nobody would see it."""
+    if stream.isatty() or sys.stdout.isatty() or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    status = fstat(stream.fileno())
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("translating", total=status.st_size if stat.S_ISREG(status.st_mode) else None)
+        yield lambda size: bar.update(task, advance=size)
