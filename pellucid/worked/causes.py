@@ -72,9 +72,9 @@ def shape_that_does_not_fit(stated: Stated | None, working: Working) -> str | No
     if stated.values is None:
         return f"a shape that does not fit: the stated rows differ in length, right is {_shape(expected)}"
     if fits(stated.values, expected):
-        about_shapes = ast.unparse(working.tree).startswith("shape(")
-        compared = f"stated {_tuple(stated.values)}, right {_tuple(expected)}"
-        return f"a shape that does not fit: {compared}" if about_shapes else None
+        if not ast.unparse(working.tree).startswith("shape("):
+            return None
+        return f"a shape that does not fit: stated {_sizes(stated.values)}, right {_sizes(expected)}"
     if stated.values.dtype.kind != expected.dtype.kind:
         due = "numbers" if expected.dtype.kind == "f" else "words"
         return f"no {due} are stated where {due} are due"
@@ -185,7 +185,7 @@ def _value(tree: ast.expr, values: Mapping[str, Value | None]) -> Value | None:
     known = {name: value for name, value in values.items() if value is not None}
     try:
         return evaluate(tree, known, {**FUNCTIONS, **SLIPPED_FUNCTIONS}, SLIP_WORK)
-    except (ExpressionError, KeyError):
+    except ExpressionError:
         return None
 
 
@@ -204,6 +204,6 @@ def _shape(value: Value) -> str:
     return " × ".join(map(str, value.shape)) if value.shape else "a single number"
 
 
-def _tuple(value: Value) -> str:
+def _sizes(value: Value) -> str:
     sizes = ", ".join(f"{item:g}" for item in value.ravel())
     return f"({sizes})" if value.shape else sizes

@@ -29,7 +29,7 @@ from pellucid.worked.functions import (
 )
 
 MOST_CHARACTERS = 500
-MOST_DEPTH = 30
+MOST_DEPTH = 50
 MOST_DIMENSIONS = 4
 MOST_WORK = 10_000_000  # multiplications, about
 
@@ -172,8 +172,12 @@ class _Evaluation:
         match node:
             case ast.Constant(value=int() | float() as number):
                 return _number(number)
+            case ast.Name(id=name) if name in self.values:
+                return self.values[name]
+            case ast.Name(id=name) if name in CONSTANTS:
+                return _number(CONSTANTS[name])
             case ast.Name(id=name):
-                return self.values[name] if name in self.values else _number(CONSTANTS[name])
+                raise ExpressionError(f"unknown name {name!r}", node.col_offset, nearest(name, self.values))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
                 return self._matmul(self.value(left), self.value(right))
             case ast.BinOp(left=left, op=operator, right=right):

@@ -1,0 +1,248 @@
+"""Random workings of every template: right ones pass at any number of digits, one altered number is found."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pellucid.worked import CheckedStep, check, read, templates
+from pellucid.worked.examples import read_text
+
+Array = NDArray[Any]
+Values = dict[str, Any]
+Worked = list[tuple[str, Callable[[Values], Any]]]
+
+
+def softmax_by_rows(scores: Array) -> Array:
+    rows = [[math.exp(score - max(row)) for score in row] for row in np.atleast_2d(scores).tolist()]
+    return np.array([[value / math.fsum(row) for value in row] for row in rows])
+
+
+def positions(length: int, d_model: int) -> Array:
+    wave = (math.sin, math.cos)
+    return np.array(
+        [[wave[i % 2](row / 10000 ** ((i - i % 2) / d_model)) for i in range(d_model)] for row in range(length)]
+    )
+
+
+# Every template worked by other code than the checker's own, a step at a time.
+WORKINGS: dict[str, Worked] = {
+    "softmax": [
+        ("exponentials", lambda v: np.exp(v["scores"])),
+        ("total", lambda v: sum(v["exponentials"])),
+        ("weights", lambda v: v["exponentials"] / v["total"]),
+    ],
+    "attention": [
+        ("scores", lambda v: np.einsum("qd,kd->qk", v["Q"], v["K"])),
+        ("scaled", lambda v: v["scores"] / math.sqrt(v["d_k"])),
+        ("weights", lambda v: softmax_by_rows(v["scaled"])),
+        ("output", lambda v: np.einsum("qk,kd->qd", v["weights"], v["V"])),
+    ],
+    "masked": [
+        ("Q", lambda v: np.einsum("td,de->te", v["X"], v["W_Q"])),
+        ("K", lambda v: np.einsum("td,de->te", v["X"], v["W_K"])),
+        ("V", lambda v: np.einsum("td,de->te", v["X"], v["W_V"])),
+        ("scaled", lambda v: np.einsum("qd,kd->qk", v["Q"], v["K"]) / math.sqrt(v["d_k"])),
+        (
+            "masked",
+            lambda v: np.array(
+                [[x if k <= q else -math.inf for k, x in enumerate(r)] for q, r in enumerate(v["scaled"])]
+            ),
+        ),
+        ("weights", lambda v: softmax_by_rows(v["masked"])),
+        ("output", lambda v: np.einsum("qk,kd->qd", v["weights"], v["V"])),
+    ],
+    "positions": [
+        ("positions", lambda v: positions(int(v["length"]), int(v["d_model"]))),
+        ("embedded", lambda v: v["embeddings"] + v["positions"]),
+    ],
+    "layer-norm": [
+        ("z", lambda v: v["x"] + v["sublayer"]),
+        ("mean", lambda v: sum(v["z"]) / len(v["z"])),
+        ("variance", lambda v: sum((z - sum(v["z"]) / len(v["z"])) ** 2 for z in v["z"]) / len(v["z"])),
+        ("sd", lambda v: np.sqrt(v["variance"])),
+        ("normalised", lambda v: (v["z"] - v["mean"]) / np.float64(v["sd"])),
+        ("output", lambda v: v["gamma"] * v["normalised"] + v["beta"]),
+    ],
+    "feed-forward": [
+        ("first_layer", lambda v: np.einsum("ti,ij->tj", v["x"], v["W1"]) + v["b1"]),
+        ("hidden", lambda v: np.where(v["first_layer"] > 0, v["first_layer"], 0.0)),
+        ("output", lambda v: np.einsum("ti,ij->tj", v["hidden"], v["W2"]) + v["b2"]),
+    ],
+    "greedy": [
+        ("probabilities", lambda v: softmax_by_rows(v["scores"])),
+        ("chosen", lambda v: np.array([row.tolist().index(max(row)) for row in v["probabilities"]])),
+        ("words", lambda v: np.array([v["vocabulary"][int(place)] for place in v["chosen"]])),
+        ("probability", lambda v: math.prod(max(row) for row in v["probabilities"])),
+    ],
+}
+KINDS = st.sampled_from(sorted(WORKINGS))
+SEEDS = st.integers(0, 2**32 - 1)
+FIXED = ("d_k", "length", "d_model", "vocabulary")  # inputs that fix shapes
+
+
+def random_inputs(kind: str, seed: int) -> Values:
+    """The template's inputs with other numbers, of two decimals."""
+    random = np.random.default_rng(seed)
+    return {
+        name: value[()] if name in FIXED else np.round(random.uniform(-3, 3, value.shape), 2)
+        for name, value in read(str(templates()[kind])).inputs.items()
+    }
+
+
+def as_toml(value: Any, digits: int) -> str:
+    if isinstance(value, list | np.ndarray):
+        return "[" + ", ".join(as_toml(item, digits) for item in value) + "]"
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value) if isinstance(value, int | np.integer) else f"{float(value):.{digits}f}"
+
+
+def as_read(value: Any, digits: int) -> Any:
+    """The value that its text stands for."""
+    array = np.asarray(value)
+    if array.dtype.kind != "f":
+        return value
+    return np.vectorize(lambda number: float(f"{number:.{digits}f}"), otypes=[float])(array)[()]
+
+
+def work(kind: str, inputs: Values, digits: int, after_rounding: bool, alter: dict[str, Any] | None = None) -> Values:
+    """What somebody writes down who works the template; `alter` replaces one step by something else."""
+    values, written = dict(inputs), {}
+    for name, compute in WORKINGS[kind]:
+        with np.errstate(all="ignore"):
+            written[name] = (alter or {}).get(name, compute(values))
+        values[name] = as_read(written[name], digits) if after_rounding else written[name]
+    return written
+
+
+def checked(kind: str, inputs: Values, written: Values, digits: int) -> dict[str, CheckedStep]:
+    """The template as a file with these inputs and statements, checked."""
+    lines = ["[inputs]", *(f"{name} = {as_toml(value, 2)}" for name, value in inputs.items())]
+    for step in tomllib.loads(templates()[kind].read_text(encoding="utf-8"))["steps"]:
+        lines += ["[[steps]]", f'name = "{step["name"]}"', f'expression = "{step["expression"]}"']
+        lines += [f"stated = {as_toml(written[step['name']], digits)}"]
+    return {step.step.name: step for step in check(read_text("\n".join(lines), "test")).steps}
+
+
+def test_there_is_a_working_for_every_template() -> None:
+    assert WORKINGS.keys() == templates().keys()
+
+
+@pytest.mark.parametrize("kind", sorted(WORKINGS))
+def test_a_template_passes_as_it_is_and_explains_itself(kind: str) -> None:
+    path = templates()[kind]
+    assert [step.verdict for step in check(read(str(path))).steps] == ["right"] * len(WORKINGS[kind])
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("#")
+    assert "pellucid check FILE" in text
+
+
+@given(KINDS, SEEDS, st.integers(1, 6))
+def test_a_correct_working_is_right_at_any_number_of_digits(kind: str, seed: int, digits: int) -> None:
+    inputs = random_inputs(kind, seed)
+    steps = checked(kind, inputs, work(kind, inputs, digits, after_rounding=False), digits)
+    assert {name: step.verdict for name, step in steps.items()} == dict.fromkeys(steps, "right")
+
+
+@given(KINDS, SEEDS, st.integers(1, 6))
+def test_working_on_with_rounded_numbers_is_never_wrong(kind: str, seed: int, digits: int) -> None:
+    inputs = random_inputs(kind, seed)
+    steps = checked(kind, inputs, work(kind, inputs, digits, after_rounding=True), digits)
+    assert {step.verdict for step in steps.values()} <= {"right", "rounded"}
+
+
+def altered(kind: str, inputs: Values, written: Values, digits: int, draw: Callable[..., Any]) -> tuple[str, Any, Any]:
+    """One step with one number, or word, changed: its name, its new content, and the place of the change."""
+    name = draw(st.sampled_from(sorted(written)))
+    value = np.array(written[name])
+    place = tuple(draw(st.integers(0, size - 1)) for size in value.shape)
+    if value.dtype.kind == "U":
+        value[place] = draw(st.sampled_from([word for word in inputs["vocabulary"] if word != value[place]]))
+    elif value.dtype.kind == "i":  # a place in the vocabulary
+        value[place] = (value[place] + draw(st.integers(1, 3))) % 4
+    elif np.isfinite(value[place]):
+        value[place] += draw(st.sampled_from([-1, 1])) * draw(st.integers(3, 5000)) * 10.0**-digits
+    else:
+        value[place] = 0.5
+    return name, value[()], place
+
+
+def find_altered_number(kind: str, seed: int, digits: int, data: st.DataObject) -> None:
+    inputs = random_inputs(kind, seed)
+    name, change, place = altered(kind, inputs, work(kind, inputs, digits, True), digits, data.draw)
+    steps = checked(kind, inputs, work(kind, inputs, digits, True, {name: change}), digits)
+    right = np.asarray(steps[name].right)
+    if right.dtype.kind == "f":  # by rounding before it, the truth may have come to lie where the change went
+        assume(not abs(right[place] - change[place] if place else right - change) < 2 * 10.0**-digits)
+
+    assert steps[name].verdict == "wrong"
+    element = steps[name].elements
+    for index in place:
+        element = element[index]
+    assert element == "wrong"
+    after = dependents(steps, name)
+    for other, step in steps.items():
+        if other in after:
+            assert step.verdict == verdict_by_distance(step, digits)
+        elif other != name:
+            assert step.verdict in ("right", "rounded")
+
+
+def dependents(steps: dict[str, CheckedStep], name: str) -> set[str]:
+    found = {name}
+    for other, step in steps.items():
+        if step.step.needs() & found:
+            found.add(other)
+    return found - {name}
+
+
+def verdict_by_distance(step: CheckedStep, digits: int) -> str:
+    """What a step deserves that was worked rightly on top of a mistake: its worst distance from the truth decides."""
+    assert step.step.stated is not None
+    assert step.right is not None
+    stated, right = step.step.stated.values, step.right
+    assert stated is not None
+    if right.dtype.kind == "U":
+        return "right" if (stated == right).all() else "carried"
+    unit = 1.0 if step.step.name == "chosen" else 10.0**-digits
+    with np.errstate(invalid="ignore"):
+        distance = np.where((stated == right) | (np.isnan(stated) & np.isnan(right)), 0, np.abs(stated - right))
+    worst = float(np.nan_to_num(distance, nan=np.inf).max()) / unit
+    return "right" if worst <= 0.5 + 1e-6 else "rounded" if worst < 1 - 1e-6 else "carried"
+
+
+@given(KINDS, SEEDS, st.integers(3, 6), st.data())
+def test_one_altered_number_is_found_at_its_step(kind: str, seed: int, digits: int, data: st.DataObject) -> None:
+    find_altered_number(kind, seed, digits, data)
+
+
+@pytest.mark.proof
+@settings(max_examples=2000)
+@given(KINDS, SEEDS, st.integers(3, 6), st.data())
+def test_one_altered_number_is_always_found(kind: str, seed: int, digits: int, data: st.DataObject) -> None:
+    find_altered_number(kind, seed, digits, data)
+
+
+@pytest.mark.parametrize("kind", sorted(WORKINGS))
+def test_every_single_number_is_guarded(kind: str) -> None:
+    inputs = random_inputs(kind, 7)
+    written = work(kind, inputs, 4, after_rounding=False)
+    for name, content in written.items():
+        for place in np.ndindex(np.shape(content)):
+            value = np.array(content)
+            if value.dtype.kind == "U":
+                value[place] = "nonsense"
+            else:
+                value[place] = 1 + (value[place] if np.isfinite(value[place]) else 0)
+            steps = checked(kind, inputs, {**written, name: value[()]}, 4)  # all the rest stays as it was
+            assert {other for other, step in steps.items() if step.verdict != "right"} == {name}
+            assert steps[name].verdict == "wrong"
