@@ -175,13 +175,14 @@ class Translator:
             names.remove("torch")
         reason = ""
         for name in names:
-            engine = self._open(name)
+            engine = self.open(name)
             reason = engine.refuses(config, longest)
             if not reason:
                 return engine
         raise UserError(reason, "engine", "use engine 'auto', 'torch' or 'reference'")
 
-    def _open(self, name: EngineName) -> Engine:
+    def open(self, name: EngineName) -> Engine:
+        """The engine of that name, opened once."""
         with self._opening:
             if name not in self._engines:
                 self._engines[name] = open_engine(name, self.directory, self.tokenizers, self._compute_type)

@@ -24,6 +24,8 @@ Ids = Sequence[int]
 class Engine(Protocol):
     """One way to run a model."""
 
+    name: EngineName
+
     def refuses(self, config: DecodeConfig, longest: int) -> str:
         """Why this engine cannot do what is asked of a source of `longest` tokens; empty: it can."""
         ...

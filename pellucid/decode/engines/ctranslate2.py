@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines import ComputeType, Ids
+from pellucid.decode.engines import ComputeType, EngineName, Ids
 from pellucid.decode.engines.batches import equal_lengths
 from pellucid.decode.engines.convert import check_supported, convert, most_positions
 from pellucid.decode.engines.workers import Workers
@@ -32,6 +32,8 @@ FORM = 1  # raised when the same weights are to be converted anew
 
 
 class CTranslate2Engine:
+    name: EngineName = "ctranslate2"
+
     def __init__(self, directory: Path, tokenizers: Tokenizers, compute_type: ComputeType | None = None) -> None:
         self.config = read_config(directory)
         check_supported(self.config)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines import Ids
+from pellucid.decode.engines import EngineName, Ids
 from pellucid.decode.engines.batches import search_in_batches
 from pellucid.decode.filters import Ints
 from pellucid.decode.search import Hypothesis, Sentence, Watch
@@ -18,6 +18,8 @@ from pellucid.text.tokenizer import START
 
 
 class ReferenceEngine:
+    name: EngineName = "reference"
+
     def __init__(self, directory: Path) -> None:
         self.model = Transformer.load(directory)
 

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines import Ids
+from pellucid.decode.engines import EngineName, Ids
 from pellucid.decode.engines.batches import equal_lengths, search_in_batches
 from pellucid.decode.filters import Floats, Ints
 from pellucid.decode.search import Hypothesis, Sentence, Watch
@@ -35,6 +35,8 @@ def _one_thread() -> Iterator[None]:
 
 
 class TorchEngine:
+    name: EngineName = "torch"
+
     def __init__(self, directory: Path, dtype: torch.dtype = torch.float64) -> None:
         self.model = Transformer.load(directory).to(dtype)
 
