@@ -6,7 +6,8 @@ languages, the tokenizers that made the ids, and `about.json`. It appears whole 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -124,6 +125,20 @@ class Corpus:
         file, line = self._places[self._find(pair)[0]].tolist()
         name: str = self.about["files"][file]
         return f"{name}:{line}" if line else name
+
+    def digest(self) -> str:
+        """A hash of all ids: equal for corpora that train alike."""
+        total = sha256()
+        for path in sorted(self.directory.glob("*.ids*")):
+            with path.open("rb") as file:
+                total.update(file_digest(file, "sha256").digest())
+        return total.hexdigest()
+
+    def pairs_from(self, files: Collection[str]) -> NDArray[np.uint32]:
+        """The pairs that were read from these files."""
+        numbers = [number for number, name in enumerate(self.about["files"]) if name in files]
+        rows = np.isin(self._places[:, 0], numbers)
+        return np.flatnonzero(np.tile(rows, 1 + self.both_ways)).astype(np.uint32)
 
     def split(self, share: float, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """The pairs to train on, and a share of all of them, drawn by the seed, that is held out: at least one, never

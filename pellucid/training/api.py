@@ -43,7 +43,8 @@ def train(
         data = data.to_dict()
     if start_from is not None:
         data = {**data, "start_from": str(start_from)}
-    tables = {"data": data, "model": (model or ModelConfig()).to_dict(), "train": (train or TrainConfig()).to_dict()}
+    shape = model.to_dict() if model else {}  # without one: the paper's base, or that of the model to start from
+    tables = {"data": data, "model": shape, "train": (train or TrainConfig()).to_dict()}
     return start_run(Run(out), Settings.of(tables), display)
 
 
@@ -54,6 +55,8 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
     data = prepare_data(settings)  # before the directory is made: a wrong file leaves nothing behind
     settings = replace(settings, model=data.model(settings.model))
     run.create(settings)
+    run.checkpoints.mkdir(exist_ok=True)
+    data.tokenizers.save(run.checkpoints)
     return _train(run, settings, data, display)
 
 
@@ -62,13 +65,15 @@ def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display
     settings = run.settings()
     if changes:
         settings = replace(settings, train=settings.train.changed(**changes))
-    return _train(run, settings, prepare_data(settings), display)
+        run.write(settings)
+    return _train(run, settings, prepare_data(settings, run.checkpoints), display)
 
 
-def prepare_data(settings: Settings) -> Data:
-    """The pairs of these settings, with the tokenizers of the model they start from, if any."""
-    tokenizers = Tokenizers.load(settings.start_from) if settings.start_from else None
-    return prepare(settings.data, settings.rules, settings.model, settings.train, tokenizers)
+def prepare_data(settings: Settings, tokenizers: Path | None = None) -> Data:
+    """The pairs of these settings, with the tokenizers of a directory: a model's to start from, or the run's own."""
+    directory = tokenizers or settings.start_from
+    known = Tokenizers.load(directory) if directory else None
+    return prepare(settings.data, settings.rules, settings.model, settings.train, known)
 
 
 def _train(run: Run, settings: Settings, data: Data, display: Display | None) -> Run:

@@ -37,6 +37,7 @@ class Checkpoint:
 
     progress: Progress
     threads: int
+    data: str  # digest of the pairs it learns from
     weights: dict[str, Tensor]
     optimizer: dict[str, Tensor]  # "exp_avg/NAME", "exp_avg_sq/NAME", "step/NAME"
     ema: dict[str, Tensor]  # the moving average, if there is one
@@ -61,7 +62,11 @@ class Checkpoints:
         tensors = {f"weights/{name}": value for name, value in checkpoint.weights.items()}
         tensors |= {f"optimizer/{name}": value for name, value in checkpoint.optimizer.items()}
         tensors |= {f"ema/{name}": value for name, value in checkpoint.ema.items()}
-        about = {"progress": json.dumps(asdict(checkpoint.progress)), "threads": str(checkpoint.threads)}
+        about = {
+            "progress": json.dumps(asdict(checkpoint.progress)),
+            "threads": str(checkpoint.threads),
+            "data": checkpoint.data,
+        }
         write(self._last, save(_plain(tensors), metadata=about))
         for old in self.snapshots()[: -self.keep]:
             old.unlink()
@@ -80,7 +85,7 @@ class Checkpoints:
                 f"cannot be read: {error}", str(self._last), "the file is damaged: start the run anew"
             ) from None
         groups = [_below(tensors, prefix) for prefix in ("weights/", "optimizer/", "ema/")]
-        return Checkpoint(progress, int(about["threads"]), *groups)
+        return Checkpoint(progress, int(about["threads"]), about["data"], *groups)
 
     def snapshots(self) -> list[Path]:
         """Weights of the last scheduled checkpoints, oldest first."""

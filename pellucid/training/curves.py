@@ -33,7 +33,7 @@ def draw_curves(run: Run) -> None:
             ]
             if known:
                 scores.plot(*zip(*known, strict=True), "o-", label=name.replace("_", " "), color=colour)
-        scores.legend()
+                scores.legend()
     losses.set_ylabel("nats a token")
     losses.legend()
     scores.set_ylabel("score on validation pairs")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +20,13 @@ from pellucid.text.corpus import Corpus, is_whole
 from pellucid.text.generated import CORPORA, Part
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.readers import Aligned, Pair, Pairs, Report, Rules
-from pellucid.text.tokenizer import Tokenizers
+from pellucid.text.tokenizer import Tokenizer, Tokenizers
 
 HELD_OUT = 0.01  # share of the pairs, when no validation set is given
 SAMPLE = 20_000  # pairs from which the languages are learned
 GENERATED_PAIRS: dict[Part, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 GENERATED_SEED = 1
+PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fields that name files
 
 
 class DataConfig(Config):
@@ -37,6 +41,12 @@ class DataConfig(Config):
     )
     valid_target: str | list[str] | None = setting(default=None, doc="their translations")
     valid_pairs: str | list[str] | None = setting(default=None, doc="files of pairs to validate on")
+    earlier_source: str | list[str] | None = setting(
+        default=None, doc="files of an earlier training, mixed in against forgetting when a model is fine-tuned"
+    )
+    earlier_target: str | list[str] | None = setting(default=None, doc="their translations")
+    earlier_pairs: str | list[str] | None = setting(default=None, doc="files of pairs of an earlier training")
+    earlier_share: float = setting(default=0.5, doc="share of earlier pairs in an epoch", least=0, most=0.99)
     source_language: str | None = setting(default=None, doc="code of the source language (--from)")
     target_language: str | None = setting(default=None, doc="code of the target language (--to)")
     both_ways: bool = setting(default=False, doc="learn both directions in one model, told apart by a tag")
@@ -51,7 +61,7 @@ class DataConfig(Config):
             problems.append(Problem(what, "data", "give --source and --target, or --pairs, or --corpus"))
         if self.corpus is not None and self.corpus not in CORPORA:
             problems.append(Problem(f"unknown corpus {self.corpus!r}", "corpus", nearest(self.corpus, CORPORA)))
-        for prefix in ("", "valid_"):
+        for prefix in PREFIXES.values():
             sources, targets = listed(getattr(self, f"{prefix}source")), listed(getattr(self, f"{prefix}target"))
             if len(sources) != len(targets):
                 what = f"{len(sources)} files of sources, {len(targets)} of targets"
@@ -66,8 +76,8 @@ class DataConfig(Config):
 
     def absolute(self) -> DataConfig:
         """The same with full paths, so that a run can be resumed from anywhere."""
-        kinds = ("source", "target", "pairs")
-        given = {name: listed(getattr(self, name)) for kind in kinds for name in (kind, f"valid_{kind}")}
+        names = [prefix + kind for prefix in PREFIXES.values() for kind in ("source", "target", "pairs")]
+        given = {name: listed(getattr(self, name)) for name in names}
         return self.changed(
             **{name: [str(Path(path).resolve()) for path in paths] for name, paths in given.items() if paths}
         )
@@ -97,6 +107,15 @@ class Data:
     train_pairs: NDArray[np.uint32]  # which pairs of `corpus`
     valid_corpus: Corpus
     valid_pairs: NDArray[np.uint32]  # which pairs of `valid_corpus`
+    earlier_pairs: NDArray[np.uint32]  # pairs of `corpus` that an earlier training knew
+    earlier_count: int = 0  # how many of these are drawn for an epoch
+
+    def epoch_pairs(self, seed: int, epoch: int) -> NDArray[np.uint32]:
+        """The pairs of an epoch: all that are new, and some of an earlier training, others each time."""
+        if not self.earlier_count:
+            return self.train_pairs
+        drawn = np.random.default_rng([seed, epoch, 1]).choice(self.earlier_pairs, self.earlier_count, replace=False)
+        return np.concatenate([self.train_pairs, drawn])
 
     @property
     def report(self) -> str:
@@ -127,19 +146,24 @@ def prepare(
 
     `tokenizers` are those of a model to go on from; without them they are learned from the pairs.
     """
-    corpus = _stored(_pairs(data, rules, "train"), data, model, train, tokenizers)
-    if not (data.corpus or data.valid_source or data.valid_pairs):
-        train_pairs, valid_pairs = corpus.split(HELD_OUT, train.seed)
-        if not len(train_pairs):
-            raise UserError("too few pairs to hold some out", "data", "give validation files, or more pairs")
-        return Data(corpus, train_pairs, corpus, valid_pairs)
-    as_it_is = Rules(drop_duplicates=False, identical_words=0, max_ratio=0.0)  # of a test set nothing is left out
-    valid_corpus = _stored(_pairs(data, as_it_is, "valid"), data, model, train, corpus.tokenizers)
-    return Data(corpus, _all(corpus), valid_corpus, _all(valid_corpus))
-
-
-def _all(corpus: Corpus) -> NDArray[np.uint32]:
-    return np.arange(len(corpus), dtype=np.uint32)
+    pairs = _pairs(data, rules, "train", "earlier")
+    if tokenizers is None:
+        tokenizers = _learned(pairs, data, model, train.seed)
+    corpus = _stored(pairs, data, tokenizers)
+    earlier_files = {*listed(data.earlier_source), *listed(data.earlier_pairs)}
+    earlier = corpus.pairs_from(earlier_files)
+    new = np.setdiff1d(np.arange(len(corpus), dtype=np.uint32), earlier, assume_unique=True)
+    count = min(len(earlier), round(len(new) * data.earlier_share / (1 - data.earlier_share)))
+    if data.corpus or data.valid_source or data.valid_pairs:
+        as_it_is = Rules(drop_duplicates=False, identical_words=0, max_ratio=0.0)  # of a test set nothing is left out
+        valid_corpus = _stored(_pairs(data, as_it_is, "valid"), data, tokenizers)
+        return Data(corpus, new, valid_corpus, np.arange(len(valid_corpus), dtype=np.uint32), earlier, count)
+    _, held_out = corpus.split(HELD_OUT, train.seed)
+    held_out = np.setdiff1d(held_out, earlier, assume_unique=True)
+    train_pairs = np.setdiff1d(new, held_out, assume_unique=True)
+    if not (len(train_pairs) and len(held_out)):
+        raise UserError("too few pairs to hold some out", "data", "give validation files, or more pairs")
+    return Data(corpus, train_pairs, corpus, held_out, earlier, count)
 
 
 class Generated:
@@ -159,35 +183,57 @@ class Generated:
             yield pair
 
 
-def _pairs(data: DataConfig, rules: Rules, part: Part) -> Pairs | Generated:
+def _pairs(data: DataConfig, rules: Rules, *parts: str) -> Pairs | Generated:
+    """The pairs of the files that are named for these parts."""
     if data.corpus is not None:
-        return Generated(data.corpus, part)
-    prefix = "" if part == "train" else "valid_"
-    sources, targets = listed(getattr(data, f"{prefix}source")), listed(getattr(data, f"{prefix}target"))
-    aligned = [Aligned(Path(source), Path(target)) for source, target in zip(sources, targets, strict=True)]
-    named = [Path(path) for path in listed(getattr(data, f"{prefix}pairs"))]
-    return Pairs([*aligned, *named], data.languages, rules)
+        return Generated(data.corpus, "valid" if parts == ("valid",) else "train")
+    inputs: list[Path | Aligned] = []
+    for prefix in (PREFIXES[part] for part in parts):
+        sources, targets = listed(getattr(data, f"{prefix}source")), listed(getattr(data, f"{prefix}target"))
+        inputs += [Aligned(Path(source), Path(target)) for source, target in zip(sources, targets, strict=True)]
+        inputs += [Path(path) for path in listed(getattr(data, f"{prefix}pairs"))]
+    return Pairs(inputs, data.languages, rules)
 
 
-def _stored(
-    pairs: Pairs | Generated, data: DataConfig, model: ModelConfig, train: TrainConfig, tokenizers: Tokenizers | None
-) -> Corpus:
+def _learned(pairs: Pairs | Generated, data: DataConfig, model: ModelConfig, seed: int) -> Tokenizers:
+    """Tokenizers of these pairs, learned now unless an earlier run learned them."""
+    sides = (model.source_vocabulary, model.target_vocabulary)
+    settings = _reading(pairs, data) | {"sizes": [model.vocabulary, *sides], "joint": data.joint, "seed": seed}
+    directory = cache_directory() / "tokenizers" / fingerprint(pairs.paths, settings)
+    if directory.exists():
+        return Tokenizers.load(directory)
+    tags = [target for _, target in data.directions] if len(data.directions) > 1 else []
+    if all(sides):
+        tokenizers = Tokenizers(
+            Tokenizer.learn((pair.source for pair in pairs), sides[0], tags, seed),
+            Tokenizer.learn((pair.target for pair in pairs), sides[1], (), seed),
+        )
+    else:
+        tokenizers = Tokenizers.learn(pairs, model.vocabulary, tags, data.joint, seed)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=directory.parent) as draft:  # it appears whole or not at all
+        tokenizers.save(draft)
+        with suppress(OSError):  # another process was faster, with the same result
+            Path(draft).rename(directory)
+            Path(draft).mkdir()
+    return tokenizers
+
+
+def _stored(pairs: Pairs | Generated, data: DataConfig, tokenizers: Tokenizers) -> Corpus:
     """The store of these pairs, made now unless an earlier run made it."""
-    settings = {
-        "data": data.to_dict(),
-        "part": pairs.part if isinstance(pairs, Generated) else pairs.rules.to_dict(),
-        "seed": train.seed,
-        "vocabulary": [model.vocabulary, model.source_vocabulary, model.target_vocabulary],
-        "tokenizers": _digest(tokenizers) if tokenizers else None,
-    }
+    settings = _reading(pairs, data) | {"tokenizers": _digest(tokenizers), "longest": data.longest}
     directory = cache_directory() / "corpora" / fingerprint(pairs.paths, settings)
     if is_whole(directory):
         return Corpus(directory, data.both_ways)
-    if tokenizers is None:
-        tags = [target for _, target in data.directions] if len(data.directions) > 1 else []
-        tokenizers = Tokenizers.learn(pairs, model.vocabulary, tags, data.joint, train.seed)
     report = Report()
     return Corpus.build(pairs.read(report), tokenizers, directory, data.longest, data.both_ways, report)
+
+
+def _reading(pairs: Pairs | Generated, data: DataConfig) -> dict[str, Any]:
+    """What decides which pairs are read."""
+    if isinstance(pairs, Generated):
+        return {"corpus": pairs.corpus, "part": pairs.part, "pairs": GENERATED_PAIRS[pairs.part]}
+    return {"rules": pairs.rules.to_dict(), "languages": data.languages, "directions": data.directions}
 
 
 def _digest(tokenizers: Tokenizers) -> str:

@@ -44,6 +44,7 @@ class Training:
     checkpoints: Checkpoints
     progress: Progress
     ema: dict[str, torch.Tensor]
+    digest: str  # of the pairs
     total_steps: int | None  # where the learning rate of a cosine ends
 
 
@@ -52,6 +53,10 @@ def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, 
     keep_freed_memory()
     checkpoints = Checkpoints(run.checkpoints, config.average)
     saved = checkpoints.load()
+    digest = data.corpus.digest()
+    if saved and saved.data != digest:
+        remedy = "bring the files back as they were, or begin a new run with --start-from"
+        raise UserError("the pairs are not those the run began with", str(run.directory), remedy)
     device = Device.of(config, saved.threads if saved else None)
     model = Transformer(model_config, config.seed)
     if start is not None:
@@ -69,7 +74,7 @@ def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, 
     run.forget_after(progress.step)
     checkpoints.forget_after(progress.step)
     steps = _total_steps(config, data)
-    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, steps)
+    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, digest, steps)
 
 
 def train(training: Training, display: Display) -> bool:
@@ -109,7 +114,8 @@ def updates(training: Training) -> Iterator[list[Batch]]:
     progress, config, corpus = training.progress, training.config, training.data.corpus
     dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
     while True:
-        plan = batches(corpus, config.batch_tokens, config.seed, progress.epoch, training.data.train_pairs)
+        pairs = training.data.epoch_pairs(config.seed, progress.epoch)
+        plan = batches(corpus, config.batch_tokens, config.seed, progress.epoch, pairs)
         while progress.batch < len(plan):
             chosen = plan[progress.batch : progress.batch + config.accumulate]
             group = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in chosen]
@@ -163,7 +169,12 @@ def save(training: Training, snapshot: bool) -> None:
     """Write the state of the run; with `snapshot`, its weights also enter the average at the end."""
     state = optimizer_state(training.optimizer, dict(training.model.named_parameters()))
     checkpoint = Checkpoint(
-        replace(training.progress), training.device.threads, training.model.weights(), state, training.ema
+        replace(training.progress),
+        training.device.threads,
+        training.digest,
+        training.model.weights(),
+        state,
+        training.ema,
     )
     training.checkpoints.save(checkpoint, snapshot)
 
@@ -213,7 +224,7 @@ def _total_steps(config: TrainConfig, data: Data) -> int | None:
     """How many updates the budget allows, as far as it says so before the run."""
     if config.steps is not None or config.epochs is None:
         return config.steps
-    first_epoch = len(batches(data.corpus, config.batch_tokens, config.seed, 0, data.train_pairs))
+    first_epoch = len(batches(data.corpus, config.batch_tokens, config.seed, 0, data.epoch_pairs(config.seed, 0)))
     return round(config.epochs * -(-first_epoch // config.accumulate))
 
 

@@ -41,11 +41,17 @@ class Run:
             raise UserError("there is a run already", str(self.directory), remedy)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            (self.directory / CONFIG).write_text(settings.to_toml(), encoding="utf-8")
+            self.write(settings)
         except OSError as error:
             raise UserError(
                 f"cannot be written: {error.strerror}", str(self.directory), "choose another --out"
             ) from None
+
+    def write(self, settings: Settings) -> None:
+        """Write config.toml, whole or not at all."""
+        draft = self.directory / f".{CONFIG}.draft"
+        draft.write_text(settings.to_toml(), encoding="utf-8")
+        draft.replace(self.directory / CONFIG)
 
     def settings(self) -> Settings:
         if not (self.directory / CONFIG).exists():

@@ -40,7 +40,7 @@ class Settings:
             problems.append(Problem(f"unknown preset {preset!r}", "preset", nearest(str(preset), PRESETS)))
         model = dict(PRESETS.get(preset, {})) | model
         if start_from is not None:
-            model = read_config(Path(start_from)).to_dict()
+            model = _model_to_start_from(Path(start_from), model, problems)
         rules = {name: data.pop(name) for name in [*data] if name in Rules.names()}
 
         made: dict[str, Any] = {}
@@ -68,6 +68,18 @@ class Settings:
             + "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items())
             for name, table in tables.items()
         )
+
+
+def _model_to_start_from(directory: Path, asked: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    """The config of a model to fine-tune. Its weights fix its shape; only dropout may be asked for anew."""
+    model = read_config(directory).to_dict()
+    for name, value in asked.items():
+        if name.endswith("dropout"):
+            model[name] = value
+        elif model.get(name) != value:
+            what = f"{value!r} is asked for, but the model to start from has {model.get(name)!r}"
+            problems.append(Problem(what, name, "a model that is fine-tuned keeps its shape"))
+    return model
 
 
 def gather(

@@ -1,0 +1,218 @@
+"""Runs: exact resume, nothing lost, one process at a time, and errors that say where."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from pellucid.errors import UserError
+from pellucid.training import loop
+from pellucid.training.api import prepare_data, resume_run, start_run
+from pellucid.training.display import Display
+from pellucid.training.loop import begin, update, updates
+from pellucid.training.run import Run
+from pellucid.training.settings import Settings
+
+from .conftest import StopAt
+
+
+def model_bytes(run: Run) -> bytes:
+    return (run.model / "model.safetensors").read_bytes()
+
+
+def test_run_directory_is_as_promised(trained: Run) -> None:
+    assert {"config.toml", "log.jsonl", "checkpoints", "curves.png", "model"} <= {p.name for p in trained.directory.iterdir()}
+    names = {p.name for p in trained.model.iterdir()}
+    assert names == {"config.json", "tokenizer.json", "model.safetensors", "languages.json", "README.md"}
+    steps = [entry for entry in trained.history() if "loss" in entry]
+    assert [entry["step"] for entry in steps] == list(range(1, 25))
+    assert set(steps[0]) == {"step", "loss", "learning_rate", "tokens_per_second", "seconds"}
+    validations = [entry for entry in trained.history() if "valid_loss" in entry]
+    assert [entry["step"] for entry in validations] == [8, 16, 24]
+    assert set(validations[0]) == {"step", "valid_loss", "perplexity", "bleu", "chrf", "exact_match"}
+
+
+def test_equal_runs_give_equal_bytes_and_another_seed_others(trained: Run, settings: Settings, tmp_path: Path) -> None:
+    again = start_run(Run(tmp_path / "again"), settings)
+    assert model_bytes(again) == model_bytes(trained)
+    other = start_run(Run(tmp_path / "other"), replace(settings, train=settings.train.changed(seed=2)))
+    assert model_bytes(other) != model_bytes(trained)
+
+
+@pytest.mark.parametrize("step", [1, 5, 13, 23])
+def test_stopped_by_a_signal_and_resumed_the_weights_are_bit_identical(
+    trained: Run, settings: Settings, tmp_path: Path, step: int
+) -> None:
+    run = Run(tmp_path / "stopped")
+    start_run(run, settings, StopAt(settings.train, step, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    assert not run.model.exists()
+    resume_run(run)
+    assert model_bytes(run) == model_bytes(trained)
+    steps = [entry["step"] for entry in run.history() if "loss" in entry]
+    assert steps == list(range(1, 25))
+
+
+def test_a_checkpoint_by_signal_never_enters_the_average(settings: Settings, tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    start_run(run, settings, StopAt(settings.train, 13, lambda: os.kill(os.getpid(), signal.SIGINT)))
+    assert [path.stem for path in sorted(run.checkpoints.glob("step-*"))] == ["step-000000005", "step-000000010"]
+
+
+@pytest.mark.parametrize("change", [{"ema": 0.9}, {"accumulate": 3}, {"bpe_dropout": 0.2}, {"optimizer": "adamw"}])
+def test_resume_is_exact_whatever_the_options(settings: Settings, tmp_path: Path, change: dict[str, object]) -> None:
+    settings = replace(settings, train=settings.train.changed(**change))
+    whole = start_run(Run(tmp_path / "whole"), settings)
+    run = Run(tmp_path / "stopped")
+    start_run(run, settings, StopAt(settings.train, 11, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    resume_run(run)
+    assert model_bytes(run) == model_bytes(whole)
+
+
+def test_resuming_a_finished_run_says_so_and_changes_nothing(trained: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    before = model_bytes(trained)
+    resume_run(trained)
+    assert "finished at step 24" in capsys.readouterr().err
+    assert model_bytes(trained) == before
+
+
+def test_a_second_process_refuses(trained: Run) -> None:
+    with trained.locked(), pytest.raises(UserError, match="another process"):
+        resume_run(trained)
+
+
+def test_an_existing_run_is_not_overwritten(trained: Run, settings: Settings) -> None:
+    with pytest.raises(UserError, match="--resume"):
+        start_run(trained, settings)
+
+
+def test_accumulated_gradients_equal_those_of_the_large_batch(settings: Settings, tmp_path: Path) -> None:
+    settings = replace(settings, model=settings.model.changed(dropout=0.0), train=settings.train.changed(clip=0.0))
+    data = prepare_data(settings)
+    model = data.model(settings.model)
+    weights = []
+    for accumulate, tokens in ((4, 256), (1, 4096)):
+        config = settings.train.changed(accumulate=accumulate, batch_tokens=tokens)
+        training = begin(Run(tmp_path / str(tokens)), data, model, config, None)
+        training.model.double()
+        if accumulate == 4:
+            small = next(updates(training))
+            pairs = [int(pair) for batch in small for pair in batch.pairs]
+            update(training, small)
+        else:
+            from pellucid.text.batch import Batch
+
+            update(training, [Batch.of(data.corpus, pairs)])
+        weights.append({name: value.clone() for name, value in training.model.weights().items()})
+    for name, value in weights[0].items():
+        torch.testing.assert_close(value, weights[1][name], rtol=0, atol=1e-12)
+
+
+def test_a_loss_that_is_not_finite_stops_before_the_update_and_names_the_lines(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true_loss = loop.batch_loss
+    calls = []
+
+    def poisoned(model, batch, smoothing):  # type: ignore[no-untyped-def]
+        calls.append(batch)
+        return true_loss(model, batch, smoothing) * (float("nan") if len(calls) == 8 else 1.0)
+
+    monkeypatch.setattr(loop, "batch_loss", poisoned)
+    run = Run(tmp_path / "run")
+    with pytest.raises(UserError, match=r"not a finite number at step 8.*") as error:
+        start_run(run, settings)
+    assert "train.words:" in str(error.value)
+    saved = load_file(run.checkpoints / "last.safetensors")
+    assert all(bool(torch.isfinite(value).all()) for value in saved.values())
+    monkeypatch.setattr(loop, "batch_loss", true_loss)
+    resume_run(run)
+    assert run.model.exists()
+
+
+def test_a_full_disk_keeps_the_last_checkpoint(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pellucid.training import checkpoint
+
+    run = Run(tmp_path / "run")
+    calls = []
+
+    def full(number: int) -> None:
+        calls.append(number)
+        if len(calls) > 6:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        start_run(run, settings)
+    monkeypatch.undo()
+    assert not list(run.checkpoints.glob(".*.draft"))
+    assert load_file(run.checkpoints / "last.safetensors")
+
+
+def kill_and_resume(settings: Settings, directory: Path, moments: int, seed: int) -> None:
+    """Kill a run without warning again and again, while it does little else than write checkpoints; resume each time."""
+    chance = random.Random(seed)
+    directory.mkdir()
+    config = directory / "settings.toml"
+    config.write_text(settings.to_toml(), encoding="utf-8")
+    run = directory / "run"
+    command = [sys.executable, "-m", "pellucid", "train"]
+    start = [*command, "--config", str(config), "--out", str(run)]
+    for _ in range(moments):
+        begun = (run / "config.toml").exists()
+        process = subprocess.Popen([*command, "--resume", str(run)] if begun else start, stderr=subprocess.DEVNULL)
+        log = run / "log.jsonl"
+        seen = log.stat().st_size if log.exists() else 0
+        while process.poll() is None and not (log.exists() and log.stat().st_size > seen + 600):
+            pass  # until it trains again
+        for _ in range(chance.randrange(200_000)):
+            pass
+        process.kill()
+        process.wait()
+    subprocess.run([*command, "--resume", str(run)], check=True)
+    assert (run / "model" / "model.safetensors").exists()
+
+
+def killing(settings: Settings) -> Settings:
+    return replace(settings, train=settings.train.changed(steps=400, checkpoint_every=1, validate_every=1000))
+
+
+def test_killed_while_writing_checkpoints_a_run_resumes(settings: Settings, tmp_path: Path) -> None:
+    kill_and_resume(killing(settings), tmp_path / "killed", moments=2, seed=1)
+
+
+@pytest.mark.proof
+def test_killed_at_twenty_moments_a_run_resumes_to_the_same_weights(settings: Settings, tmp_path: Path) -> None:
+    settings = killing(settings)
+    kill_and_resume(settings, tmp_path / "killed", moments=20, seed=2)
+    whole = start_run(Run(tmp_path / "whole"), settings)
+    assert model_bytes(Run(tmp_path / "killed" / "run")) == model_bytes(whole)
+
+
+def test_patience_ends_a_run_early(settings: Settings, tmp_path: Path) -> None:
+    train = settings.train.changed(steps=None, epochs=1000, patience=1, validate_every=1, learning_rate=0.0, validate_pairs=0)
+    run = start_run(Run(tmp_path / "run"), replace(settings, train=train))
+    assert len([entry for entry in run.history() if "loss" in entry]) == 2  # a loss that never falls: second is enough
+
+
+def test_what_was_read_is_told(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start_run(Run(tmp_path / "run"), settings, Display(settings.train))
+    assert "pairs read" in capsys.readouterr().err
+
+
+def test_config_of_a_run_reads_back(trained: Run, settings: Settings) -> None:
+    again = trained.settings()
+    assert again.train == settings.train
+    assert again.model.d_model == 16
+    assert again.model.vocabulary == json.loads((trained.model / "config.json").read_text())["vocabulary"]
