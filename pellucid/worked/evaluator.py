@@ -70,8 +70,9 @@ def parse(text: str) -> ast.expr:
             warnings.simplefilter("ignore")  # Python's advice on style is not for the reader of a worked example
             tree = ast.parse(line.strip(), mode="eval").body
     except SyntaxError as error:
-        column = indent + max((error.offset or 1) - 1, 0)
-        raise ExpressionError(f"cannot be read: {error.msg}", min(column, len(text))) from None
+        if not error.offset:
+            raise ExpressionError("cannot be read: it ends too early", len(line.rstrip())) from None
+        raise ExpressionError(f"cannot be read: {error.msg}", min(indent + error.offset - 1, len(text))) from None
     except (ValueError, RecursionError, MemoryError):
         raise ExpressionError("cannot be read", 0, "write it simpler") from None
     _shift(tree, line.strip(), indent)

@@ -171,21 +171,23 @@ class _Reader:
         steps = []
         for number, table in enumerate(tables):
             step = self._step(table, f"steps {number}", known, later)
-            if step:
-                known.add(step.name)
-                steps.append(step)
+            known.add(step.name if step else str(table.get("name")))
+            steps += [step] if step else []
         return steps
 
     def _step(self, table: dict[str, Any], section: str, known: set[str], later: set[str]) -> Step | None:
         self._known_keys(table, STEP_KEYS, section)
-        for key in ("name", "expression"):
-            if key not in table:
-                self._problem(f"the step has no {key}", section, key, f'{key} = "…"')
-                return None
-        name = self._name(self._text(table, "name", section), section, "name")
+        missing = [key for key in ("name", "expression") if not isinstance(table.get(key), str)]
+        for key in missing:
+            self._problem(
+                f"{key} is no text" if key in table else f"the step has no {key}", section, key, f'{key} = "…"'
+            )
+        if missing:
+            return None
+        name = self._name(table["name"], section, "name")
         if name in known:
             self._problem(f"{name!r} is there already", section, "name", "give each input and step a name of its own")
-        expression = self._text(table, "expression", section)
+        expression = table["expression"]
         place = self._place(section, "expression")
         tree = self._tree(expression, place, known, later)
         stated = self._stated(table, section)
@@ -209,9 +211,8 @@ class _Reader:
         if "stated" not in table:
             return None
         try:
-            if all(leaf == UNSTATED for leaf in items(table["stated"])):
-                return None
-            return read_stated(table["stated"])
+            stated = read_stated(table["stated"])
+            return None if all(leaf == UNSTATED for leaf in items(stated.written)) else stated
         except ValueError as error:
             self._problem(str(error), section, "stated", f'numbers, words in quotes, lists; "{UNSTATED}": not stated')
             return None
