@@ -118,6 +118,10 @@ def test_a_model_directory(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
     assert numbers("--model", str(tmp_path))["parameters"] == describe(config).parameters
     assert numbers("--model", str(tmp_path), "--set", "heads=8")["d_head"] == 16
+    run_directory = tmp_path / "run"
+    (run_directory / "model").mkdir(parents=True)
+    (run_directory / "model" / "config.json").write_text(json.dumps(config.to_dict()))
+    assert numbers("--model", str(run_directory))["parameters"] == describe(config).parameters
 
 
 def test_a_directory_whose_name_looks_like_markup(tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_what_was_assumed_is_said() -> None:
     [
         (("--preset", "base", "--model", "somewhere"), "--preset and --model: both are given"),
         (("--preset", "bass"), "did you mean 'base'"),
-        (("--model", "/nowhere/at/all"), "no such model directory"),
+        (("--model", "/nowhere/at/all"), "no model '/nowhere/at/all'"),
         (("--set", "d_modl=3"), "did you mean 'd_model'"),
         (("--set", "heads=7"), "not divisible"),
         (("--set", "heads"), "is no setting"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,7 +22,9 @@ if TYPE_CHECKING:
 
 def describe(
     preset: Annotated[str | None, typer.Option(help="tiny, small, base or big. [default: base]")] = None,
-    model: Annotated[Path | None, typer.Option(metavar="DIR", help="A model directory instead of a preset.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="DIR", help="A model or run directory, or the name of a model that ships.")
+    ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="key=value of the model; may be repeated.")] = None,
     tokens: Annotated[
         float | None, typer.Option(metavar="N", help="Estimate a training on N source and N target tokens.")
@@ -48,12 +49,14 @@ def describe(
     _show(Console(highlight=False), title, description, training)
 
 
-def _chosen(preset: str | None, model: Path | None, values: dict[str, Any]) -> tuple[str, ModelConfig]:
+def _chosen(preset: str | None, model: str | None, values: dict[str, Any]) -> tuple[str, ModelConfig]:
     """The model that is meant, and its name for people."""
     if preset is not None and model is not None:
         raise UserError("both are given", "--preset and --model", "give one of them")
     if model is not None:
-        return str(model), read_config(model).changed(**values)
+        from pellucid.decode.models import find_model
+
+        return f"model {model}", read_config(find_model(model)).changed(**values)
     title = f"preset {preset or 'base'}"
     if not {"vocabulary", "source_vocabulary", "target_vocabulary"} & values.keys():
         values = values | {"vocabulary": PAPER_VOCABULARY}
