@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 
 def describe(
-    preset: Annotated[str | None, typer.Option(help="tiny, small, base or big. [default: base]")] = None,
+    preset: Annotated[str | None, typer.Option(metavar="P", help="tiny, small, base (the default) or big.")] = None,
     model: Annotated[
         str | None, typer.Option(metavar="DIR", help="A model or run directory, or the name of a model that ships.")
     ] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="key=value of the model; may be repeated.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a field of the model; may be repeated."),
+    ] = None,
     tokens: Annotated[
         float | None, typer.Option(metavar="N", help="Estimate a training on N source and N target tokens.")
     ] = None,
