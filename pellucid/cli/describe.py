@@ -49,7 +49,7 @@ def describe(
 
     from rich.console import Console
 
-    _show(Console(highlight=False), title, description, training)
+    show(Console(highlight=False), title, description, training)
 
 
 def _chosen(preset: str | None, model: str | None, values: dict[str, Any]) -> tuple[str, ModelConfig]:
@@ -79,7 +79,7 @@ def _training(description: Description, tokens: float) -> dict[str, float]:
     }
 
 
-def _show(console: Console, title: str, description: Description, training: dict[str, float] | None) -> None:
+def show(console: Console, title: str, description: Description, training: dict[str, float] | None = None) -> None:
     blocks = [
         _summary(title, description),
         _parts(console, description),
@@ -181,7 +181,7 @@ def _estimate(console: Console, training: dict[str, float]) -> Table:
     table.add_row("work", f"{_power(training['flops'])} FLOPs", f"the paper gives {paper}")
     rate = f"{training['measured_flops_a_second'] / 1e9:,.0f} GFLOP/s"
     table.add_row("rate", rate, "of NumPy's matrix products, measured here just now")
-    table.add_row("time", _duration(training["seconds"]), "at that rate throughout: at least this long")
+    table.add_row("time", duration(training["seconds"]), "at that rate throughout: at least this long")
     return table
 
 
@@ -209,7 +209,7 @@ def _size(count: int) -> str:
     return f"{count} B"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     for unit, size in (("years", 365.25 * 86400), ("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"

@@ -62,12 +62,9 @@ def train(
             raise UserError("takes nothing but --minutes and --set of [train]", "--resume", "a run keeps its settings")
         resume_run(Run(resume), changes["train"])
         return
-    tables = gather(config, preset, flags, set_ or [])
-    if not tables["model"]:
-        tables["model"]["preset"] = "tiny"
-    settings = Settings.of(tables)
+    settings = Settings.of(gather(config, preset, flags, set_ or []))
     if dry_run:
-        from pellucid.training.plan import show_plan
+        from pellucid.cli.plan import show_plan
 
         show_plan(settings)
     elif out is None:

@@ -51,7 +51,7 @@ def train(
 def start_run(run: Run, settings: Settings, display: Display | None = None) -> Run:
     """A new run, to its end or until a signal stops it."""
     start = str(Path(settings.start_from).resolve()) if settings.start_from else None
-    settings = _with_budget(replace(settings, data=settings.data.absolute(), start_from=start))
+    settings = with_budget(replace(settings, data=settings.data.absolute(), start_from=start))
     data = prepare_data(settings)  # before the directory is made: a wrong file leaves nothing behind
     settings = replace(settings, model=data.model(settings.model))
     run.create(settings)
@@ -116,7 +116,7 @@ def _draw(run: Run, display: Display) -> None:
         display.note("no curves.png: matplotlib is not installed (pip install 'pellucid[plot]')")
 
 
-def _with_budget(settings: Settings) -> Settings:
+def with_budget(settings: Settings) -> Settings:
     """A run without any limit would never end."""
     train = settings.train
     if train.schedule == "cosine" and train.steps is None and train.epochs is None:

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import PRESETS, Config, ModelConfig, TrainConfig, parse_settings, split_settings
+from pellucid.config import PRESETS, Config, ModelConfig, TrainConfig, parse_settings
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.readers import Rules
 from pellucid.training.data import DataConfig
 
 TABLES = ("data", "model", "train")
+UNKNOWN = "--set"  # where `gather` puts what belongs into none of them
+DEFAULT_PRESET = "tiny"
 Tables = Mapping[str, Mapping[str, Any]]
 
 
@@ -32,7 +34,13 @@ class Settings:
     @classmethod
     def of(cls, tables: Tables) -> Settings:
         """From the tables [data] [model] [train], all their problems in one error."""
-        problems = [Problem("unknown table", name, nearest(name, TABLES)) for name in tables if name not in TABLES]
+        others = [name for name in tables if name not in (*TABLES, UNKNOWN)]
+        problems = [Problem("unknown table", name, nearest(name, TABLES)) for name in others]
+        every = [name for kind in (DataConfig, Rules, ModelConfig, TrainConfig) for name in kind.names()]
+        problems += [
+            Problem(f"unknown key (value {value!r})", name, nearest(name, every))
+            for name, value in tables.get(UNKNOWN, {}).items()
+        ]
         data, model = dict(tables.get("data", {})), dict(tables.get("model", {}))
         start_from = data.pop("start_from", None)
         preset = model.pop("preset", None)
@@ -89,16 +97,14 @@ def gather(
     tables: dict[str, dict[str, Any]] = {name: {} for name in TABLES}
     for name, table in (read_toml(config) if config else {}).items():
         tables[name] = dict(table)
-    if preset is not None:
-        tables["model"]["preset"] = preset
     for name, values in flags.items():
         tables[name] |= values
-    model, train, data, rules = split_settings(
-        parse_settings(list(settings)), ModelConfig, TrainConfig, DataConfig, Rules
-    )
-    tables["model"] |= model
-    tables["train"] |= train
-    tables["data"] |= data | rules
+    if preset is not None or not (tables["model"] or tables["data"].get("start_from")):
+        tables["model"]["preset"] = preset or DEFAULT_PRESET
+    homes = {"model": ModelConfig.names(), "train": TrainConfig.names(), "data": DataConfig.names() + Rules.names()}
+    for name, value in parse_settings(list(settings)).items():
+        home = next((table for table, names in homes.items() if name in names), UNKNOWN)
+        tables.setdefault(home, {})[name] = value
     return tables
 
 

@@ -1,0 +1,53 @@
+"""`pellucid train --dry-run`: what a training would do and how long it would take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rich.console import Console
+
+from pellucid.cli.describe import duration, show
+from pellucid.describe import describe, matmul_rate
+from pellucid.text.batch import batches
+from pellucid.training.api import prepare_data, with_budget
+from pellucid.training.data import Data
+from pellucid.training.settings import Settings
+
+
+def show_plan(settings: Settings) -> None:
+    """Read the pairs, show the model part by part, and estimate the time from the rate of matrix products here."""
+    settings = with_budget(settings)
+    data = prepare_data(settings)
+    settings = replace(settings, model=data.model(settings.model))
+    console = Console(highlight=False)
+    console.print(data.report, markup=False)
+    show(console, "the model to train", describe(settings.model))
+    for line in _estimate(settings, data):
+        console.print(line, markup=False)
+    console.print("Nothing was trained and no run directory made.")
+
+
+def _estimate(settings: Settings, data: Data) -> list[str]:
+    train, description = settings.train, describe(settings.model)
+    pairs = data.epoch_pairs(train.seed, 0)
+    plan = batches(data.corpus, train.batch_tokens, train.seed, 0, pairs)
+    source, target = (int(lengths.sum()) for lengths in data.corpus.lengths(pairs))
+    # two operations a multiply-add, and three times the forward pass with the backward pass
+    work = 6 * (source * description.multiply_adds("source") + target * description.multiply_adds("target"))
+    updates, seconds = -(-len(plan) // train.accumulate), work / matmul_rate()
+    limits = {
+        f"{train.epochs or 0:g} epochs": train.epochs,
+        f"{train.steps or 0:,} updates": train.steps and train.steps / updates,
+        f"{train.minutes or 0:g} minutes": train.minutes and train.minutes * 60 / seconds,
+    }
+    lines = [
+        f"an epoch: {len(pairs):,} pairs, {source:,} source and {target:,} target tokens, {updates:,} updates,",
+        f"  at least {duration(seconds)} at the rate of matrix products measured here just now",
+        f"validation: {len(data.valid_pairs):,} pairs, every {train.validate_every:,} updates",
+    ]
+    for name, epochs in limits.items():
+        if epochs:
+            lines.append(f"budget: {name}, about {epochs:.3g} epochs, {duration(epochs * seconds)} or more")
+    if train.patience:
+        lines.append(f"budget: until {train.patience} validations bring no gain")
+    return lines
