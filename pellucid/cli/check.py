@@ -13,7 +13,7 @@ from pellucid.errors import Problem, UserError, nearest
 
 def check(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE…", help="TOML files, W1 to W15, or - for the standard input.")
+        list[str] | None, typer.Argument(metavar="FILE", help="TOML files, W1 to W15, or - for the standard input.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Check the worked examples that come with Pellucid.")] = False,
     new: Annotated[
@@ -37,8 +37,12 @@ def check(
             raise UserError("stands alone", "--new", "check the file once it is written")
         typer.echo(_template(new), nl=False)
         return
-    if bool(files) == every:
-        raise UserError("one of them is needed, not both or none", "FILE or --all", "pellucid check --all")
+    if not files and not every:
+        raise UserError(
+            "there is nothing to check", "", "give a file, --all, or --new softmax for a file to start from"
+        )
+    if files and every:
+        raise UserError("stands alone", "--all", "leave out the files, or --all")
     checked = []
     problems: list[Problem] = []
     for name in files or map(str, shipped()):

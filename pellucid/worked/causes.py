@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pellucid.worked.evaluator import MOST_WORK, ExpressionError, evaluate, names
 from pellucid.worked.functions import FUNCTIONS, Value
-from pellucid.worked.numbers import Stated, fits
+from pellucid.worked.numbers import Stated, fits, same
 from pellucid.worked.slips import SLIPPED_FUNCTIONS, variants
 
 SLIP_WORK = MOST_WORK // 50  # for each slip tried: there are many
@@ -51,11 +51,14 @@ def cause_of(stated: Stated, wrong: Places, working: Working) -> str | None:
 
 def slip_that_explains(stated: Stated, working: Working) -> str | None:
     """The first slip that gives every number stated, worked from the stated steps or from the true ones."""
+    if fits_all(stated, working.right):
+        return None  # a slip without effect would explain it
+    sources = [working.stated_values]
+    if working.from_stated is None or not same(working.right, working.from_stated):
+        sources.append(working.true_values)
     for cause, tree in variants(working.tree):
-        for values in (working.stated_values, working.true_values):
-            slipped = _value(tree, values)
-            if fits_all(stated, slipped) and not fits_all(stated, working.right):
-                return cause
+        if any(fits_all(stated, _value(tree, values)) for values in sources):
+            return cause
     return None
 
 

@@ -88,7 +88,7 @@ def read(name: str) -> Example:
     try:
         content = path.read_bytes()
     except OSError as error:
-        remedy = f"give a TOML file, or one of {', '.join(own)}" if isinstance(error, FileNotFoundError) else ""
+        remedy = f"give a TOML file, or W1 to W{len(own)}" if isinstance(error, FileNotFoundError) else ""
         raise UserError(f"cannot be read: {error.strerror}", name, remedy) from None
     return read_text(_decoded(content, name), name)
 

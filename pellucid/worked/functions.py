@@ -146,6 +146,17 @@ def mask_future(scores: Value) -> Value:
     return np.where(reference.causal(scores.shape[-1]), numbers(scores), -np.inf)
 
 
+def attention(Q: Value, K: Value, V: Value, keep: Value | None = None) -> Value:
+    """All of it at once, for one head: Q is (query, size), K and V are (key, size), keep (query, key) is 0 or 1."""
+    if not Q.ndim == K.ndim == V.ndim == 2 or Q.shape[1] != K.shape[1] or len(K) != len(V):
+        raise FitError(f"queries {Q.shape}, keys {K.shape} and values {V.shape} do not fit together")
+    if keep is not None and keep.shape != (len(Q), len(K)):
+        raise FitError(f"keep is {keep.shape}, the weights are {(len(Q), len(K))}")
+    room(len(Q), len(K), Q.shape[1] + V.shape[1])  # the work, not the size
+    mask = None if keep is None else numbers(keep) != 0
+    return reference.attention(numbers(Q), numbers(K), numbers(V), mask)[0]
+
+
 def where(condition: Value, yes: Value, no: Value) -> Value:
     common_shape(condition, yes, no)
     return np.where(numbers(condition) != 0, numbers(yes), numbers(no))
@@ -218,6 +229,7 @@ FUNCTIONS: dict[str, Function] = {
     "rms_norm": rms_norm,
     "sinusoidal": sinusoidal,
     "rotate": rotate,
+    "attention": attention,
     "causal": causal,
     "mask_future": mask_future,
     "where": where,

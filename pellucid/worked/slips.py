@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from copy import copy
+from copy import copy, deepcopy
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from pellucid.reference.functions import angles
+from pellucid.worked.evaluator import parse
 from pellucid.worked.functions import FUNCTIONS, FitError, Function, Value, axis_of, numbers, scales, size
 
-MOST_VARIANTS = 100
+MOST_VARIANTS = 60
+ATTENTION = parse("softmax(Q @ K.T / sqrt(shape(K)[1])) @ V")  # a call of it, written out so that slips find a place
 
 
 class Slip(NamedTuple):
@@ -61,11 +63,24 @@ def _slips_at(node: ast.expr) -> Iterator[Slip]:
             yield Slip(f"a transposed matrix: {ast.unparse(inner)} stands for {ast.unparse(node)}", inner)
         case ast.Name(id=name):
             yield Slip(f"a transposed matrix: {name}.T stands for {name}", _transposed(node))
+        case ast.Call(func=ast.Name(id="attention"), args=[q, k, v], keywords=[]):
+            for cause, changed in _variants(ATTENTION):
+                yield Slip(cause, _Replace({"Q": q, "K": k, "V": v}).visit(deepcopy(changed)))
         case ast.Call(func=ast.Name(id=name)):
             for cause in SLIPPED_BY.get(name, ()):
                 changed = copy(node)
                 changed.func = ast.Name(cause)
                 yield Slip(cause, changed)
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts expressions in the place of names."""
+
+    def __init__(self, parts: dict[str, ast.expr]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.parts.get(node.id, node)
 
 
 def _transposed(node: ast.expr) -> ast.expr:

@@ -126,6 +126,8 @@ def _summary(examples: Iterable[CheckedExample]) -> Text:
         "wrong": "✗ wrong here",
     }
     told = [words for verdict, words in explained.items() if counts[verdict]]
+    if not counts:
+        return text.append("Nothing is stated, so nothing is judged.", "dim")
     return text.append(f"({'; '.join(told)})" if told else "Everything is right.", "dim")
 
 

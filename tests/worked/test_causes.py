@@ -60,6 +60,11 @@ def missing_scale(random: Random) -> tuple[str, Array, dict[str, Any]]:
     return "softmax(Q @ K.T / sqrt(d_k))", softmax(Q @ K.T), {"Q": Q, "K": K, "d_k": 5}
 
 
+def missing_scale_inside(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    Q, K, V = matrix(random, 2, 3), matrix(random, 4, 3), matrix(random, 4, 2)
+    return "attention(Q, K, V)", softmax(Q @ K.T) @ V, {"Q": Q, "K": K, "V": V}
+
+
 def doubled_scale(random: Random) -> tuple[str, Array, dict[str, Any]]:
     scores = matrix(random, 3, 3)
     return "scores / sqrt(d_k)", scores / 7, {"scores": scores, "d_k": 7}
@@ -111,7 +116,7 @@ def one_frequency(random: Random) -> tuple[str, Array, dict[str, Any]]:
 
 SLIPS: dict[str, tuple[Callable[[Random], tuple[str, Array, dict[str, Any]]], ...]] = {
     "a transposed matrix": (transposed_key, transposed_weight, transposed_result),
-    "a missing scale": (missing_scale, missing_factor),
+    "a missing scale": (missing_scale, missing_scale_inside, missing_factor),
     "a doubled scale": (doubled_scale,),
     "softmax over the wrong axis": (columns_instead_of_rows, row_sums_along_columns),
     "softmax over the whole matrix": (everything_at_once,),

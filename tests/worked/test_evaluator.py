@@ -54,6 +54,8 @@ def value(expression: str) -> Any:
         ("mask_future(B)", [[0.5, -np.inf], [2, 0]]),
         ("causal(2)", [[1, 0], [1, 1]]),
         ("softmax([0, 0])", [0.5, 0.5]),
+        ("attention(zeros(1, 3), A, B)", [[1.25, -0.5]]),  # no query prefers a key: the mean of the values
+        ("attention(zeros(2, 3), A, B, causal(2))", [[0.5, -1], [1.25, -0.5]]),
         ("layer_norm([1, 3])", [-1, 1]),
         ("layer_norm([1, 3], 2, 1)", [-1, 3]),
         ("rms_norm([3, 3])", [1, 1]),

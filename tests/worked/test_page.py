@@ -177,6 +177,11 @@ def test_everything_right_is_said_in_one_line() -> None:
     assert text.splitlines()[-1].strip() == "✓ 7 right  Everything is right."
 
 
+def test_nothing_stated_is_not_called_right() -> None:
+    text = shown_in_terminal([own('[[steps]]\nname = "a"\nexpression = "1"')])
+    assert text.splitlines()[-1].strip() == "Nothing is stated, so nothing is judged."
+
+
 def test_narrow_and_plain_terminals() -> None:
     for width in (40, 80):
         lines = shown_in_terminal(everything(), width=width).splitlines()
