@@ -16,6 +16,9 @@ Function = Callable[..., Value]
 MOST_ELEMENTS = 300_000  # of one value; a 512 x 512 matrix fits
 
 
+NOTHING = "there are no numbers here"
+
+
 class FitError(Exception):
     """Values that do not go together: their shapes, their kinds, a place outside of them."""
 
@@ -69,36 +72,40 @@ def elementwise(function: Callable[[Value], Any]) -> Function:
     return apply
 
 
-def reduction(function: Callable[..., Any], default: int | None = None) -> Function:
-    """A function over one axis, or over everything: `sum(x)`, `sum(x, axis=0)`, `mean(x, axis=1, keepdims=True)`."""
+def reduction(function: Callable[..., Any]) -> Function:
+    """A function over everything or along an axis: `sum(x)`, `sum(x, axis=0)`, `mean(x, axis=1, keepdims=True)`."""
 
     def apply(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
-        chosen = axis_of(x, axis, default)
+        chosen = None if axis is None else axis_of(x, axis)
+        if x.size == 0:
+            raise FitError(NOTHING)
         kept = keepdims is not None and bool(keepdims.any())
-        return np.asarray(function(numbers(x), axis=chosen, keepdims=kept), np.float64)  # argmax gives integers
+        return np.asarray(function(numbers(x), axis=chosen, keepdims=kept))
 
     return apply
 
 
-def axis_of(x: Value, axis: Value | None, default: int | None) -> int | None:
+def axis_of(x: Value, axis: Value | None) -> int:
+    """The axis that is asked for, else the last."""
+    chosen = -1 if axis is None else integer(axis)
     if x.size == 0:
-        raise FitError("there are no numbers here")
-    chosen = default if axis is None else integer(axis)
-    if chosen is not None and not -x.ndim <= chosen < x.ndim:
+        raise FitError(NOTHING)
+    if not -x.ndim <= chosen < x.ndim:
         raise FitError(f"a value of shape {x.shape} has no axis {chosen}")
     return chosen
 
 
 def softmax(x: Value, axis: Value | None = None) -> Value:
-    chosen = axis_of(numbers(x), axis, -1)
-    assert chosen is not None
-    return reference.softmax(x, chosen)
+    return reference.softmax(numbers(x), axis_of(x, axis))
 
 
 def log_softmax(x: Value, axis: Value | None = None) -> Value:
-    chosen = axis_of(numbers(x), axis, -1)
-    assert chosen is not None
-    return reference.log_softmax(x, chosen)
+    return reference.log_softmax(numbers(x), axis_of(x, axis))
+
+
+def argmax(x: Value, axis: Value | None = None) -> Value:
+    """Places of the largest numbers, the first of equals: in each row, unless another axis is asked for."""
+    return np.asarray(np.argmax(numbers(x), axis_of(x, axis)), np.float64)
 
 
 def layer_norm(x: Value, gamma: Value | None = None, beta: Value | None = None) -> Value:
@@ -111,7 +118,7 @@ def rms_norm(x: Value, gamma: Value | None = None) -> Value:
 
 
 def scales(x: Value, gamma: Value | None, beta: Value | None) -> tuple[Value, Value]:
-    axis_of(numbers(x), None, -1)
+    axis_of(numbers(x), None)
     gamma = np.asarray(1.0) if gamma is None else numbers(gamma)
     beta = np.asarray(0.0) if beta is None else numbers(beta)
     if common_shape(x, gamma, beta) != x.shape:
@@ -165,8 +172,7 @@ def where(condition: Value, yes: Value, no: Value) -> Value:
 def concat(*parts: Value, axis: Value | None = None) -> Value:
     if not parts:
         raise FitError("there is nothing to put together")
-    chosen = axis_of(parts[0], axis, -1)
-    assert chosen is not None
+    chosen = axis_of(parts[0], axis)
     room(sum(part.size for part in parts))
     try:
         return np.concatenate([numbers(part) for part in parts], axis=chosen)
@@ -222,7 +228,7 @@ FUNCTIONS: dict[str, Function] = {
     "std": reduction(np.std),
     "min": reduction(np.min),
     "max": reduction(np.max),
-    "argmax": reduction(np.argmax, default=-1),
+    "argmax": argmax,
     "softmax": softmax,
     "log_softmax": log_softmax,
     "layer_norm": layer_norm,

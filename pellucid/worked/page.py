@@ -127,10 +127,12 @@ def _stated(checked: CheckedStep, digits: int | None, corrected: bool) -> str:
 
 
 def _cell(written: str, verdict: Verdict | None, truth: str) -> Cell:
-    """A stated number; struck, with the right one beside it, unless it may stand."""
+    """A stated number; struck, with the right one beside it, unless it may stand. What is not stated is told."""
     text = escape(written)
-    if verdict is None or verdict == "right":
+    if verdict == "right":
         return text, ""
+    if verdict is None:
+        return text, f'<span class="quiet">{escape(truth)}</span>'
     spoken = f'<span class="spoken"> {verdict}</span>'
     if verdict == "rounded":
         return f'<span class="rounded">{text}</span>{spoken}', '<span class="rounded" aria-hidden="true">≈</span>'

@@ -12,7 +12,18 @@ import numpy as np
 
 from pellucid.reference.functions import angles
 from pellucid.worked.evaluator import parse
-from pellucid.worked.functions import FUNCTIONS, FitError, Function, Value, axis_of, numbers, scales, size
+from pellucid.worked.functions import (
+    FUNCTIONS,
+    FitError,
+    Function,
+    Value,
+    axis_of,
+    numbers,
+    scales,
+    sinusoidal,
+    size,
+    softmax,
+)
 
 MOST_VARIANTS = 60
 ATTENTION = parse("softmax(Q @ K.T / sqrt(shape(K)[1])) @ V")  # a call of it, written out so that slips find a place
@@ -90,8 +101,8 @@ def _transposed(node: ast.expr) -> ast.expr:
 def _softmax_of_columns(x: Value, axis: Value | None = None) -> Value:
     if x.ndim < 2:
         raise FitError("a vector has one axis only")
-    first = axis is None or axis_of(x, axis, -1) in (-1, x.ndim - 1)
-    return FUNCTIONS["softmax"](x, np.asarray(-2.0 if first else -1.0))
+    along_rows = axis_of(numbers(x), axis) in (-1, x.ndim - 1)
+    return softmax(x, np.asarray(-2.0 if along_rows else -1.0))
 
 
 def _softmax_divided_across(x: Value, axis: Value | None = None) -> Value:
@@ -103,20 +114,21 @@ def _softmax_divided_across(x: Value, axis: Value | None = None) -> Value:
 
 
 def _softmax_of_everything(x: Value, axis: Value | None = None) -> Value:
-    axis_of(numbers(x), axis, -1)  # refuses what softmax itself would refuse
+    axis_of(numbers(x), axis)  # refuses what softmax itself would refuse
     if x.ndim < 2:
         raise FitError("a vector is the whole already")
-    return FUNCTIONS["softmax"](x.reshape(-1)).reshape(x.shape)
+    return softmax(x.reshape(-1)).reshape(x.shape)
 
 
 def _softmax_that_overflows(x: Value, axis: Value | None = None) -> Value:
     exponentials = np.exp(numbers(x))
-    return np.asarray(exponentials / exponentials.sum(axis=axis_of(x, axis, -1), keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=axis_of(x, axis), keepdims=True))
 
 
 def _sample_variance(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
-    chosen = axis_of(numbers(x), axis, None)
-    return np.asarray(np.var(x, axis=chosen, ddof=1, keepdims=keepdims is not None))
+    chosen = None if axis is None else axis_of(x, axis)
+    count = np.float64(x.size if chosen is None else x.shape[chosen])
+    return np.asarray(FUNCTIONS["var"](x, axis, keepdims) * (count / (count - 1)))
 
 
 def _sample_deviation(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
@@ -125,12 +137,12 @@ def _sample_deviation(x: Value, axis: Value | None = None, keepdims: Value | Non
 
 def _layer_norm_of_sample(x: Value, gamma: Value | None = None, beta: Value | None = None) -> Value:
     gain, shift = scales(x, gamma, beta)
-    deviation = np.std(x, axis=-1, ddof=1, keepdims=True)
+    deviation = _sample_deviation(x, np.asarray(-1.0), np.asarray(1.0))
     return np.asarray((x - x.mean(axis=-1, keepdims=True)) / deviation * gain + shift)
 
 
 def _positions_of_one_frequency(length: Value, d_model: Value) -> Value:
-    FUNCTIONS["sinusoidal"](length, d_model)  # refuses what is no size
+    sinusoidal(length, d_model)  # refuses what is no size
     angle = angles(np.arange(size(length)), 2)  # (length, 1): the highest frequency, 10000^0
     return np.tile(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), size(d_model) // 2)
 

@@ -8,13 +8,14 @@ from html import escape
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ", "sigma": "σ", "pi": "π"}
 COMMA = '<mo separator="true">,</mo>'
+DOT = '<mo lspace="0.25em" rspace="0.25em">·</mo>'
 SYMBOLS = {**GREEK, "inf": "∞"}
 # How tightly an operation holds its parts together; what holds less tightly inside it needs parentheses.
 SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
 OPERATORS: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: ("<mo>+</mo>", SUM),
     ast.Sub: ("<mo>−</mo>", SUM),
-    ast.Mult: ("<mo>·</mo>", PRODUCT),
+    ast.Mult: (DOT, PRODUCT),
     ast.MatMult: ('<mspace width="0.2em"/>', PRODUCT),
     ast.Mod: ("<mo>mod</mo>", PRODUCT),
 }
@@ -64,7 +65,10 @@ def _set(node: ast.expr) -> tuple[str, int]:
             return f"<msup>{_held(left, ATOM)}{_row(right)}</msup>", POWER
         case ast.BinOp(left=left, op=operator, right=right):
             sign, strength = OPERATORS[type(operator)]
-            return f"<mrow>{_held(left, strength)}{sign}{_held(right, strength + 1)}</mrow>", strength
+            first, second = _held(left, strength), _held(right, strength + 1)
+            if isinstance(operator, ast.MatMult) and (_is_word(first) or _is_word(second)):
+                sign = DOT  # two words side by side would read as one name
+            return f"<mrow>{first}{sign}{second}</mrow>", strength
         case ast.UnaryOp(op=operation, operand=operand):
             sign = "−" if isinstance(operation, ast.USub) else "+"
             return f'<mrow><mo form="prefix">{sign}</mo>{_held(operand, SIGN)}</mrow>', SIGN
@@ -77,6 +81,10 @@ def _set(node: ast.expr) -> tuple[str, int]:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
             return _call(name, arguments, keywords), ATOM
     return f"<mtext>{escape(ast.unparse(node))}</mtext>", ATOM
+
+
+def _is_word(content: str) -> bool:
+    return re.match(r"(<msub>|<msup>)*<mtext>", content) is not None
 
 
 def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> str:

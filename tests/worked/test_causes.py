@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from pellucid.worked import CheckedStep, check
 from pellucid.worked.examples import read_text
 
+pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
+
 Array = NDArray[np.float64]
 Random = np.random.Generator
 SEEDS = st.integers(0, 2**32 - 1)

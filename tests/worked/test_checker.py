@@ -11,6 +11,8 @@ from pellucid.errors import UserError
 from pellucid.worked import CheckedExample, check
 from pellucid.worked.examples import read_text
 
+pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
+
 
 def checked(*steps: tuple[str, str, str | None], inputs: str = "") -> CheckedExample:
     lines = ["[inputs]", inputs]

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from pellucid.worked.evaluator import MOST_CHARACTERS, ExpressionError, MisfitError, evaluate, names, parse
 from pellucid.worked.functions import FUNCTIONS, MOST_ELEMENTS
 
+pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
+
 VALUES: dict[str, Any] = {
     "x": np.array([1.0, -2.0, 3.0]),
     "A": np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),

@@ -13,6 +13,8 @@ from pellucid.errors import UserError
 from pellucid.worked import check, read, templates
 from pellucid.worked.examples import read_text
 
+pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
+
 GOOD = """
 id = "mine"
 title = "My own"

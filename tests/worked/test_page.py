@@ -77,6 +77,11 @@ def test_wrong_numbers_are_struck_and_right_ones_stand_beside() -> None:
     assert {"wrong", "carried", "right:"} <= words  # spoken, not shown by colour alone
 
 
+def test_what_is_not_stated_is_told_quietly() -> None:
+    texts = read_page(page([own('[[steps]]\nname = "a"\nexpression = "[1, 2]"\nstated = [1, "?"]')])).texts
+    assert [text for tag, text in texts if tag == "span" and text == "2"] == ["2"]
+
+
 def test_what_a_file_says_cannot_become_markup() -> None:
     evil = "<script>alert(1)</script>&\\\"'"
     example = own(
@@ -136,6 +141,7 @@ def test_parentheses_stand_only_where_they_are_needed() -> None:
     assert visible(formula("y", parse("(a + b) ** 2"))) == "y=(a+b)2"
     assert visible(formula("y", parse("(A @ B).T"))) == "y=(AB)⊤"
     assert visible(formula("y", parse("(a / b) ** 2"))) == "y=(ab)2"
+    assert visible(formula("y", parse("weights @ V"))) == "y=weights·V"
 
 
 @pytest.mark.parametrize(

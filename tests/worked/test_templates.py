@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from pellucid.worked import CheckedStep, check, read, templates
 from pellucid.worked.examples import read_text
 
+pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
+
 Array = NDArray[Any]
 Values = dict[str, Any]
 Worked = list[tuple[str, Callable[[Values], Any]]]
