@@ -40,7 +40,7 @@ def compare(
 
     for translations in systems.values():
         _check(translations, references)
-    metrics = {"BLEU": BLEU(references=[list(references)]), "chrF": CHRF(references=[list(references)])}
+    metrics = {"BLEU": BLEU(references=[list(references)]), "chrF2": CHRF(references=[list(references)])}
     named: Any = [(name, list(translations)) for name, translations in systems.items()]
     results: dict[str, Any] = PairedTest(named, metrics, references=None, test_type="bs", n_samples=samples)()[1]
     return {

@@ -28,7 +28,7 @@ from pellucid.text.cache import cache_directory
 from pellucid.text.tokenizer import END, Tokenizers
 
 SHIPPED = "ctranslate2"  # the folder of a model directory that may hold the converted form
-FORM = 1  # raised when the same weights are to be converted anew
+FORM = 2  # raised when the same weights are to be converted anew
 
 
 class CTranslate2Engine:

@@ -1,0 +1,128 @@
+"""`pellucid evaluate`: how good a model's translations of a test set are, and whether another's are better."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pellucid.cli.pairs import read_pairs
+from pellucid.config import DecodeConfig
+from pellucid.decode.models import DEFAULT
+from pellucid.errors import UserError
+
+if TYPE_CHECKING:
+    from pellucid.decode.evaluation import Evaluation
+
+GIVEN = "given translations"
+
+
+def evaluate(
+    source: Annotated[Path | None, typer.Option(help="A file of sources, one a line.")] = None,
+    target: Annotated[Path | None, typer.Option(help="Their references, line by line.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="A file of pairs instead: .tsv, .jsonl or .tmx.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="A model; given twice or more, they are compared.")] = None,
+    translations: Annotated[
+        Path | None, typer.Option(help="Translations that were made elsewhere, one a line; compared too.")
+    ] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Source language.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Target language.")] = None,
+    strategy: Annotated[str, typer.Option(help="greedy or beam.")] = "beam",
+    beam: Annotated[int, typer.Option(help="Hypotheses kept alive.")] = 5,
+    length_penalty: Annotated[float, typer.Option(help="Scores are divided by length to this power.")] = 1.0,
+    engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",
+    compute_type: Annotated[str | None, typer.Option(help="float32 or int8. [default: the model's]")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the first model's translations here.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw quality by source length into this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Score translations of a test set: BLEU, chrF, TER, ROUGE-L, exact match, speed.
+
+    pellucid evaluate --source test.en --target test.de --from en --to de
+    """
+    from pellucid.decode import evaluation
+    from pellucid.decode.translator import load
+    from pellucid.metrics import all_scores, compare, looks_tokenised
+
+    read = read_pairs(source, target, pairs, (from_, to))
+    sources, references = [pair.source for pair in read], [pair.target for pair in read]
+    config = DecodeConfig(strategy=strategy, beam=beam, length_penalty=length_penalty)  # type: ignore[arg-type]
+    results: list[Evaluation] = []
+    if translations is not None:
+        made = _lines(translations)
+        evaluation.check_lengths(made, references)
+        results.append(evaluation.Evaluation(GIVEN, made, all_scores(made, references)))
+    for name in model or ([DEFAULT] if translations is None else []):
+        translator = load(name, engine, compute_type=compute_type)  # type: ignore[arg-type]
+        results.append(evaluation.evaluate(name, translator, sources, references, from_, to, config))
+    names = [result.name for result in results]
+    if len(set(names)) < len(names):
+        raise UserError("a model is given twice", "--model", "give different ones")
+    first = results[0]
+    groups = evaluation.by_length(sources, first.translations, references)
+    differences = compare({each.name: each.translations for each in results}, references) if results[1:] else {}
+    warning = looks_tokenised(references) or looks_tokenised(first.translations)
+    if output is not None:
+        output.write_text("".join(text + "\n" for text in first.translations), encoding="utf-8")
+    if picture is not None:
+        _draw(groups, picture)
+    if as_json:
+        report: dict[str, Any] = {
+            "models": [each.to_dict() for each in results],
+            "differences": {name: [each._asdict() for each in rows] for name, rows in differences.items()},
+            "chrF_by_words": [{"words": words, "sentences": count, "chrF": chrf} for words, count, chrf in groups],
+            "looks_tokenised": warning,
+        }
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        return
+    _show(results, differences, groups)
+    if warning:
+        typer.echo("pellucid: the text looks tokenised; scores of it are not comparable", err=True)
+
+
+def _lines(path: Path) -> list[str]:
+    from pellucid.text.files import lines
+
+    return [line for _, line in lines(path)]
+
+
+def _show(results: list[Evaluation], differences: dict[str, Any], groups: list[tuple[str, int, float]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table("", *(result.name for result in results), box=None)
+    for rows in zip(*(result.scores for result in results), strict=True):
+        table.add_row(rows[0].name, *(f"{row.score:.2f}" for row in rows))
+    if any(result.seconds for result in results):
+        speeds = [f"{len(r.translations) / r.seconds:,.1f}" if r.seconds else "" for r in results]
+        table.add_row("sentences a second", *speeds)
+    console.print(table)
+    for name, rows in differences.items():
+        for row in rows:
+            verdict = "significant" if row.p_value < 0.05 else "may be chance"
+            gain = row.score - row.baseline
+            console.print(f"{name} against {results[0].name}: {row.name} {gain:+.2f}, p = {row.p_value:.3f}: {verdict}")
+    console.print("\nchrF by words of the source, " + results[0].name)
+    lengths = Table("words", "sentences", "chrF", box=None)
+    for words, count, chrf in groups:
+        lengths.add_row(words, f"{count:,}", f"{chrf:.1f}")
+    console.print(lengths)
+    for score in results[0].scores:
+        console.print(f"{score.name}: {score.signature}", style="dim")
+
+
+def _draw(groups: list[tuple[str, int, float]], path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        remedy = "pip install 'pellucid[plot]'"
+        raise UserError("matplotlib, which draws it, is not installed", "--picture", remedy) from None
+    figure = Figure(figsize=(6, 3.5), layout="constrained")
+    axes = figure.subplots()
+    bars = axes.bar([words for words, _, _ in groups], [chrf for _, _, chrf in groups], color="#4477aa")
+    axes.bar_label(bars, labels=[f"{count:,}" for _, count, _ in groups], fontsize=8)
+    axes.set(xlabel="words of the source (above: sentences)", ylabel="chrF", ylim=(0, 105))
+    figure.savefig(path)

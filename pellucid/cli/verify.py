@@ -1,0 +1,62 @@
+"""`pellucid verify`: are the engines of a model right?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pellucid.decode.models import DEFAULT, find_model
+
+if TYPE_CHECKING:
+    from pellucid.decode.verify import Proof
+
+SHOWN = 3  # differing texts of each engine
+
+
+def verify(
+    model: Annotated[
+        str, typer.Argument(help="The name of a model that ships, or a model or run directory.")
+    ] = DEFAULT,
+    texts: Annotated[Path | None, typer.Option(metavar="FILE", help="Texts, one a line, instead of a sample.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Source language.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Target language.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything found as JSON.")] = False,
+) -> None:
+    """Compare every engine with the float64 reference. Exit 1: a float32 engine is wrong, or a batch changes a text."""
+    from pellucid.decode.verify import verify as prove
+    from pellucid.text.files import lines
+
+    given = [line.strip() for _, line in lines(texts)] if texts else []
+    proof = prove(find_model(model), [line for line in given if line], from_, to)
+    if as_json:
+        typer.echo(json.dumps(proof.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        _show(proof)
+    if not proof.holds:
+        raise typer.Exit(1)
+
+
+def _show(proof: Proof) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table("engine", "largest logit gap", "same texts", "batching changes", "verdict", box=None)
+    for engine in proof.engines:
+        same = f"{proof.texts - len(engine.differences)} of {proof.texts}"
+        verdict = "right" if engine.holds else "WRONG"
+        table.add_row(engine.engine, f"{engine.logit_gap:.1e}", same, str(len(engine.batch_changes)), verdict)
+    console.print(table)
+    for engine in proof.engines:
+        for difference in engine.differences[:SHOWN]:
+            console.print(f"\n{engine.engine}: {difference.text}", markup=False)
+            console.print(f"  reference: {difference.reference}", markup=False)
+            console.print(f"  engine:    {difference.engine}", markup=False)
+        for text in engine.batch_changes[:SHOWN]:
+            console.print(f"\n{engine.engine}: depends on its batch: {text}", markup=False)
+    for text in proof.tokenizer_losses[:SHOWN]:
+        console.print(f"\nthe tokenizer does not give back: {text!r}", markup=False)
+    console.print(f"\n{proof.paragraph()}", markup=False)
