@@ -118,7 +118,7 @@ def _toml_problem(error: tomllib.TOMLDecodeError, text: str, file: str) -> Probl
     what = str(error)
     found = re.search(r"\(at line (\d+), column (\d+)\)", what)
     if not found:
-        return Problem(what, Place(file, text.count("\n") + 1).__str__())
+        return Problem(what, str(Place(file, text.count("\n") + 1)))
     line, column = int(found[1]), int(found[2])
     rest = text.splitlines()[line - 1][column - 1 :] if line <= len(text.splitlines()) else ""
     remedy = f"write 0{re.match(r'[.0-9]+', rest)[0]}" if re.match(r"\.\d", rest) else ""  # type: ignore[index]

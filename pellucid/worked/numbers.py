@@ -14,6 +14,7 @@ from pellucid.worked.functions import MOST_ELEMENTS, Value
 
 UNSTATED = "?"  # stands for a number the source leaves out
 MOST_DIMENSIONS = 4
+MOST_DECIMALS = 20  # shown; float64 has no more to tell
 # float64 is not exact: a number a hair beyond a bound lies on it, and 0.79 is one whole unit from 0.78.
 HAIR = 1e-6  # of a unit
 NOISE = 1e-12  # of the value
@@ -117,7 +118,7 @@ def stated_decimals(stated: Stated | None) -> int | None:
     """The most digits written after a point; None when no numbers are stated."""
     leaves = [] if stated is None else [leaf for leaf in items(stated.written) if not isinstance(leaf, str)]
     places = [-int(leaf.as_tuple().exponent) for leaf in leaves if isinstance(leaf, Decimal) and leaf.is_finite()]
-    return max([0, *places]) if leaves else None
+    return min(max([0, *places]), MOST_DECIMALS) if leaves else None
 
 
 def as_written(leaf: Any) -> str:
@@ -134,7 +135,9 @@ def shown(value: Value, digits: int | None) -> list[str]:
         return [str(word) for word in value.ravel()]
     numbers = np.abs(value[np.isfinite(value)])
     least, most = (0, 4) if digits is None else (digits, max(digits, min(digits + 1, 4)))
-    places = next(p for p in range(least, most + 1) if np.allclose(numbers.round(p), numbers.round(most), 0, 1e-12))
+    with np.errstate(over="ignore"):
+        exact = numbers.round(most)
+        places = next(p for p in range(least, most + 1) if np.allclose(numbers.round(p), exact, 0, 1e-12))
     return [_shown(float(number), places) for number in value.ravel()]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pellucid.errors import UserError
+from pellucid.worked import check
 from pellucid.worked.evaluator import MOST_CHARACTERS, ExpressionError, MisfitError, evaluate, names, parse
+from pellucid.worked.examples import read_text
 from pellucid.worked.functions import FUNCTIONS, MOST_ELEMENTS
 
 pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
@@ -266,6 +271,39 @@ def test_no_text_breaks_it(expression: str) -> None:
 @given(grammar())
 def test_no_well_formed_expression_breaks_it(expression: str) -> None:
     run(expression)
+
+
+STATED = ["1.0", "[1.0, -2.00, 3]", "[[0.5, -1], [2, 0]]", '"cat"', '["the", "?", "sat"]', "[[1], [2, 3]]"]
+STATED += ['[nan, -inf, "?"]', "[[1, 2, 3], [4, 5, 6.5]]", "[[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]", "[2, 3]"]
+
+
+def run_whole(expression: str, stated: list[str]) -> None:
+    """The same in a file, three times in a row, with something stated that has nothing to do with it."""
+    lines = ["[inputs]", *(f"{name} = {json.dumps(value.tolist())}" for name, value in VALUES.items())]
+    for number, (text, before) in enumerate(zip(stated, ("x", "step_0", "step_1"), strict=True)):
+        chained = re.sub(r"\bx\b", before, expression)
+        lines += ["[[steps]]", f'name = "step_{number}"', f'expression = "{chained}"', f"stated = {text}"]
+    try:
+        found = check(read_text("\n".join(lines), "test")).to_dict()["steps"]
+    except UserError as error:
+        sound = all(problem.where.startswith("test:") for problem in error.problems)
+    else:
+        sound = all(step["verdict"] in ("right", "rounded", "carried", "wrong") for step in found)
+        json.dumps(found, allow_nan=False)
+    assert sound
+
+
+@settings(max_examples=300)
+@given(grammar(), st.lists(st.sampled_from(STATED), min_size=3, max_size=3))
+def test_nothing_stated_breaks_the_check(expression: str, stated: list[str]) -> None:
+    run_whole(expression, stated)
+
+
+@pytest.mark.proof
+@settings(max_examples=5_000)
+@given(grammar(), st.lists(st.sampled_from(STATED), min_size=3, max_size=3))
+def test_nothing_at_all_breaks_the_check(expression: str, stated: list[str]) -> None:
+    run_whole(expression, stated)
 
 
 @pytest.mark.proof
