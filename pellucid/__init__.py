@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from pellucid.decode.translator import Translation, Translator, load
     from pellucid.errors import UserError
     from pellucid.nn import Transformer
+    from pellucid.tracing import Trace, explain
     from pellucid.training.api import train
 
 __all__ = [
     "DecodeConfig",
     "ModelConfig",
+    "Trace",
     "TrainConfig",
     "Transformer",
     "Translation",
     "Translator",
     "UserError",
+    "explain",
     "load",
     "train",
 ]
@@ -33,10 +36,12 @@ _HOMES = {
     "DecodeConfig": "pellucid.config",
     "ModelConfig": "pellucid.config",
     "TrainConfig": "pellucid.config",
+    "Trace": "pellucid.tracing",
     "Transformer": "pellucid.nn",
     "Translation": "pellucid.decode.translator",
     "Translator": "pellucid.decode.translator",
     "UserError": "pellucid.errors",
+    "explain": "pellucid.tracing",
     "load": "pellucid.decode.translator",
     "train": "pellucid.training.api",
 }

@@ -11,7 +11,7 @@ import typer
 
 from pellucid.errors import UserError
 
-VERBS = ("train", "translate", "evaluate", "score", "verify", "describe", "check", "models")
+VERBS = ("train", "translate", "evaluate", "score", "explain", "verify", "serve", "describe", "check", "models")
 
 
 def application(verbs: tuple[str, ...]) -> typer.Typer:

@@ -1,0 +1,72 @@
+"""The beam search of the reference, watched: which hypotheses lived, which died, and for how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pellucid.config import DecodeConfig
+from pellucid.decode.engines.batches import positions
+from pellucid.decode.search import Hypothesis, Ranking, Sentence, search
+from pellucid.reference import Transformer
+from pellucid.text.tokenizer import END, Tokenizer
+from pellucid.tracing.trace import Beam, Fate, Finished, Node
+
+
+def watched_beam(
+    model: Transformer, source: Sequence[int], config: DecodeConfig, tokenizer: Tokenizer, engine_found: Sequence[int]
+) -> Beam:
+    """Search again with the reference and keep the whole tree. `engine_found` is what the engine's search found."""
+    ids = np.array([source])
+    keep = np.ones(ids.shape, dtype=np.bool_)
+    cache = model.start(model.encode(ids, keep), keep)
+    rankings: list[Ranking] = []
+    every = config.changed(n_best=config.beam)
+    [found] = search(
+        model.step, cache, [Sentence(tuple(source))], every, positions(model.config), watch_beam=rankings.append
+    )
+    best = [*found[0].tokens, END] if found[0].ended else list(found[0].tokens)
+    return Beam(
+        width=config.beam,
+        length_penalty=config.length_penalty,
+        nodes=tree(rankings, config.length_penalty, best, tokenizer),
+        finished=tuple(_finished(hypothesis, tokenizer) for hypothesis in found),
+        agrees=best == list(engine_found),
+    )
+
+
+def tree(
+    rankings: Sequence[Ranking], length_penalty: float, best: Sequence[int], tokenizer: Tokenizer
+) -> tuple[Node, ...]:
+    """Every candidate of every step as a node below the hypothesis it continues, for a search of one sentence."""
+    nodes: list[Node] = []
+    places = [-1]  # the node at each place of the beam; the start is no node
+    on_way = -1  # the last node on the way to the best hypothesis
+    for step, ranking in enumerate(rankings):
+        living, following = ranking.living[0].tolist(), {}
+        last_on_way = on_way
+        for rank in np.flatnonzero(np.isfinite(ranking.log_prob[0])).tolist():
+            token, log_prob = int(ranking.tokens[0, rank]), float(ranking.log_prob[0, rank])
+            fate: Fate = "ended" if ranking.ended[0, rank] else "lived" if rank in living else "died"
+            parent = places[ranking.beams[0, rank]]
+            is_best = parent == last_on_way and step < len(best) and token == best[step]
+            if is_best:
+                on_way = len(nodes)
+            following[rank] = len(nodes)
+            score = log_prob / (step + 1) ** length_penalty
+            [text] = tokenizer.readable([token])
+            nodes.append(Node(step, parent, token, text, log_prob, score, fate, is_best))
+        places = [following.get(rank, -1) for rank in living]
+    return tuple(nodes)
+
+
+def path(nodes: Sequence[Node], place: int) -> Iterator[Node]:
+    """The nodes of a hypothesis, the last one first."""
+    while place >= 0:
+        yield nodes[place]
+        place = nodes[place].parent
+
+
+def _finished(hypothesis: Hypothesis, tokenizer: Tokenizer) -> Finished:
+    return Finished(tokenizer.decode(hypothesis.tokens), hypothesis.score, hypothesis.ended)

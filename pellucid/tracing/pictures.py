@@ -1,0 +1,161 @@
+"""Pictures of a trace for slides and papers: all heads, the alignment, the tree of the beam (matplotlib)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.errors import UserError
+from pellucid.tracing.trace import PARTS, Node, Part, Token, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.path import Path as Curve
+
+MOST_POSITIONS = 64
+INK, QUIET, LINE, BEST = "#23211e", "#6a655d", "#d8d3c8", "#1f5f8b"
+TITLES: dict[Part, str] = {
+    "encoder.self_attention": "Encoder self-attention",
+    "decoder.self_attention": "Decoder self-attention",
+    "decoder.cross_attention": "Cross-attention",
+}
+
+
+def draw(trace: Trace, folder: Path) -> list[Path]:
+    """Write the pictures into a folder, which is made if it is not there; returns what was written."""
+    if find_spec("matplotlib") is None:
+        raise UserError("matplotlib is not installed", "--png", "pip install 'pellucid[plot]'")
+    pictures = {f"{part.replace('.', '-').replace('_', '-')}.png": _heads(trace, part) for part in PARTS}
+    pictures |= {"alignment.png": _alignment(trace), "beam.png": _beam(trace)}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, figure in pictures.items():
+            figure.savefig(folder / name, dpi=160, metadata={"Software": None})
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", str(folder), "name another folder") from None
+    return [folder / name for name in pictures]
+
+
+def _heads(trace: Trace, part: Part) -> Figure:
+    """Every head of every layer: a row a layer, a column a head."""
+    layers, heads = trace.layers(part), trace.config.heads
+    queries, keys = (tokens[:MOST_POSITIONS] for tokens in trace.tokens(part))
+    cell = max(0.06, min(0.2, 2.4 / max(len(queries), len(keys))))
+    wide, high = max(1.1, cell * len(keys)), cell * len(queries)
+    figure = _figure(0.9 + (wide + 0.2) * heads, 1.2 + (high + 0.3) * layers, TITLES[part])
+    plots = figure.subplots(layers, heads, squeeze=False, sharex=True, sharey=True)
+    for layer in range(layers):
+        weights = trace.weights(part, layer)
+        for head in range(heads):
+            plot = plots[layer, head]
+            _heatmap(plot, weights[head, :MOST_POSITIONS, :MOST_POSITIONS])
+            look = next(h for h in trace.heads if (h.part, h.layer, h.head) == (part, layer, head))
+            mainly = f": {look.mainly}" if look.mainly else ""
+            plot.set_title(f"layer {layer}, head {head}{mainly}", fontsize=7, color=QUIET, pad=3)
+            _label(plot, keys if layer == layers - 1 else None, queries if head == 0 else None, size=5.5)
+    return figure
+
+
+def _alignment(trace: Trace) -> Figure:
+    source, target = trace.source_tokens[:MOST_POSITIONS], trace.target_out[:MOST_POSITIONS]
+    weights = trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]
+    figure = _figure(1.8 + 0.42 * len(source), 1.5 + 0.32 * len(target), "Alignment")
+    plot = figure.subplots()
+    _heatmap(plot, weights)
+    plot.xaxis.tick_top()
+    _label(plot, source, target, size=9)
+    plot.tick_params(axis="x", labeltop=True, labelbottom=False)
+    if weights.size <= 900:  # more numbers than this nobody reads
+        for row, values in enumerate(weights):
+            for column, weight in enumerate(values):
+                if weight >= 0.05:
+                    colour = "white" if weight > 0.45 else INK
+                    plot.text(column, row, f"{weight:.0%}", ha="center", va="center", fontsize=6.5, color=colour)
+    return figure
+
+
+def _beam(trace: Trace) -> Figure:
+    """Time runs to the right; at each step the candidates stand below each other, the best on top."""
+    from matplotlib.patches import PathPatch
+
+    nodes = [node for node in trace.beam.nodes if node.step < MOST_POSITIONS]
+    rows = _rows(nodes)
+    figure = _figure(1 + 1.05 * (1 + nodes[-1].step), 1.4 + 0.32 * (1 + max(rows)), f"Beam of {trace.beam.width}")
+    plot = figure.subplots()
+    for node, row in zip(nodes, rows, strict=True):
+        colour = BEST if node.best else LINE if node.fate == "died" else QUIET
+        if node.parent >= 0:
+            line = _curve((node.step - 0.68, rows[node.parent]), (node.step - 0.32, row))
+            plot.add_patch(
+                PathPatch(line, fill=False, edgecolor=colour, linewidth=2 if node.best else 0.7, zorder=1 + node.best)
+            )
+        weight = "bold" if node.best or node.fate == "ended" else "normal"
+        text = plot.text(node.step, row, _plain(node.text), ha="center", va="center", fontsize=8, weight=weight)
+        text.set_color(BEST if node.best else "#a8a298" if node.fate == "died" else INK)
+        if node.fate == "ended":
+            plot.text(node.step, row + 0.34, f"{node.score:.2f}", ha="center", va="center", fontsize=5.5, color=QUIET)
+    plot.set_xlim(-0.6, nodes[-1].step + 0.6)
+    plot.set_ylim(max(rows) + 0.7, -0.7)
+    plot.axis("off")
+    figure.text(
+        0.01,
+        0.01,
+        "blue: the best hypothesis; grey: candidates that died; a number: the score of an end",
+        size=6.5,
+        color=QUIET,
+    )
+    return figure
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> Curve:
+    """A line that leaves and arrives level."""
+    from matplotlib.path import Path as Curve
+
+    middle = (start[0] + end[0]) / 2
+    places = [start, (middle, start[1]), (middle, end[1]), end]
+    return Curve(places, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
+
+
+def _rows(nodes: Sequence[Node]) -> list[int]:
+    """The rank of each node among those of its step."""
+    rows: list[int] = []
+    for place, node in enumerate(nodes):
+        first = place == 0 or nodes[place - 1].step != node.step
+        rows.append(0 if first else rows[-1] + 1)
+    return rows
+
+
+def _figure(width: float, height: float, title: str) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(max(4.0, width), max(2.5, height)), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
+    return figure
+
+
+def _heatmap(plot: Axes, weights: object) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("weights", ["#fbfaf7", "#a9cbe0", "#3d83b0", "#0d3554"])
+    plot.imshow(weights, cmap=colours, vmin=0, vmax=1, aspect="equal", interpolation="nearest")  # type: ignore[arg-type]
+    for side in plot.spines.values():
+        side.set_color(LINE)
+
+
+def _label(plot: Axes, keys: Sequence[Token] | None, queries: Sequence[Token] | None, size: float) -> None:
+    """Tokens along the edges that have them."""
+    plot.tick_params(length=0, labelsize=size, colors=INK, pad=2)
+    if keys is not None:
+        plot.set_xticks(range(len(keys)), [_plain(token.text) for token in keys], rotation=90)
+    if queries is not None:
+        plot.set_yticks(range(len(queries)), [_plain(token.text) for token in queries])
+
+
+def _plain(text: str) -> str:
+    """A dollar sign is money, not the start of a formula."""
+    return text.replace("$", r"\$")

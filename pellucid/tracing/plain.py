@@ -1,0 +1,112 @@
+"""A trace as plain data of bounded size: what JSON and the report carry.
+
+Of every recorded value the first MOST_POSITIONS positions are kept, and of its features as many as fit when all values
+together may have NUMBERS numbers: at least FEWEST_FEATURES of a vector of one head and four times as many of a whole
+one. Scores and weights have no features: they are whole up to MOST_POSITIONS. A value says its full shape, so a reader
+sees what was cut. The logits are left out: the steps have their likeliest tokens. Tokens, steps and the beam are never
+cut. Numbers are rounded to a 100,000th of the value's largest; null stands for -inf, the score of what is masked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.reference.functions import Array
+
+if TYPE_CHECKING:
+    from pellucid.tracing.trace import Trace
+
+MOST_POSITIONS = 64
+NUMBERS = 250_000
+FEWEST_FEATURES = 8
+WHOLE = 4  # times as many features of a vector that no head divides
+LOGITS = "output.logits"
+
+
+def plain(trace: Trace) -> dict[str, Any]:
+    values = {name: value for name, value in trace.values.items() if name != LOGITS}
+    features = fitting_features(values)
+    return {
+        "text": trace.text,
+        "translation": trace.translation,
+        "source": trace.source,
+        "target": trace.target,
+        "given": trace.given,
+        "model": trace.model,
+        "engine": trace.engine,
+        "config": trace.config.to_dict(),
+        "notes": list(trace.notes),
+        "source_tokens": [asdict(token) for token in trace.source_tokens],
+        "target_in": [asdict(token) for token in trace.target_in],
+        "target_out": [asdict(token) for token in trace.target_out],
+        "alignment": rounded(trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]),
+        "steps": [_short(asdict(step)) for step in trace.steps],
+        "beam": _short(asdict(trace.beam)),
+        "heads": [_short(asdict(head) | {"mainly": head.mainly}) for head in trace.heads],
+        "masks": {part: mask[:MOST_POSITIONS, :MOST_POSITIONS].tolist() for part, mask in trace.masks.items()},
+        "kept": {"positions": MOST_POSITIONS, "features": WHOLE * features, "head_features": features},
+        "values": {
+            name: {
+                "axes": list(axes(name)),
+                "shape": list(value.shape),
+                "values": rounded(cut(name, value, features)),
+            }
+            for name, value in values.items()
+        },
+    }
+
+
+def axes(name: str) -> tuple[str, ...]:
+    """What the axes of a recorded value are."""
+    match name.rsplit(".", 1)[-1]:
+        case "scores" | "weights":
+            return ("head", "query", "key")
+        case "query" | "key" | "value" | "heads":
+            return ("head", "position", "feature")
+    return ("position", "feature")
+
+
+def cut(name: str, value: Array, features: int) -> Array:
+    """The first positions and features; heads are never cut."""
+    names = axes(name)
+    most = {"head": len(value), "feature": features if "head" in names else WHOLE * features}
+    return value[tuple(slice(most.get(axis, MOST_POSITIONS)) for axis in names)]
+
+
+def fitting_features(values: dict[str, Array]) -> int:
+    """How many features of a head's vectors may be kept."""
+    features: int = max(value.shape[-1] for value in values.values())
+    while features > FEWEST_FEATURES and _numbers(values, features) > NUMBERS:
+        features //= 2
+    return max(features, FEWEST_FEATURES)
+
+
+def _numbers(values: dict[str, Array], features: int) -> int:
+    return sum(cut(name, value, features).size for name, value in values.items())
+
+
+def rounded(value: Array) -> list[Any]:
+    """Lists of numbers, None for -inf, without the digits that nobody reads."""
+    finite = np.isfinite(value)
+    largest = np.abs(value[finite]).max(initial=0.0)
+    decimals = 5 - math.floor(math.log10(largest)) if largest > 0 else 0
+    short: NDArray[Any] = np.round(np.where(finite, value, 0.0), decimals) + 0.0  # no negative zero
+    if not finite.all():
+        short = short.astype(object)
+        short[~finite] = None
+    lists: list[Any] = short.tolist()
+    return lists
+
+
+def _short(data: Any) -> Any:
+    """Numbers of six digits, all through a structure of dictionaries and sequences."""
+    if isinstance(data, float):
+        return float(f"{data:.6g}")
+    if isinstance(data, dict):
+        return {name: _short(value) for name, value in data.items()}
+    return [_short(value) for value in data] if isinstance(data, list | tuple) else data

@@ -1,0 +1,179 @@
+"""The trace of one translation: every number of the reference on the way, and what can be read from them.
+
+Positions count from 0. A probability or weight lies between 0 and 1; a log-probability is natural.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pellucid.config import ModelConfig
+from pellucid.reference.functions import Array, Mask
+
+Part = Literal["encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"]
+PARTS: tuple[Part, ...] = ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention")
+Fate = Literal["lived", "ended", "died"]
+
+
+@dataclass(frozen=True)
+class Token:
+    id: int
+    text: str  # readable: a space is ▁, a byte that is no whole character ⟨E2⟩
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that could come next."""
+
+    id: int
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a rule of decoding would draw the next token from: the likeliest `size` tokens. Each would be drawn with
+    its own probability divided by theirs together."""
+
+    rule: Literal["greedy", "top_k", "top_p"]
+    setting: float  # k, or p; greedy is top-k with 1
+    size: int
+    probability: float  # of the tokens together
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The logit lens: what a decoder layer would have said, had it been the last."""
+
+    layer: int
+    candidates: tuple[Candidate, ...]
+    probability: float  # of the token that was said in the end
+    rank: int  # of that token; 0: the likeliest
+
+
+@dataclass(frozen=True)
+class Step:
+    """One token of the target: what was said, and what could have been."""
+
+    chosen: Candidate
+    rank: int  # of the chosen token; 0: the likeliest
+    entropy: float  # of the distribution, in bits
+    candidates: tuple[Candidate, ...]  # the likeliest, best first
+    pools: tuple[Pool, ...]
+    lens: tuple[Reading, ...]
+    engine: Candidate  # the engine's likeliest token here, with the probability the engine gives it
+    differs: bool  # engine and reference have different likeliest tokens
+
+
+@dataclass(frozen=True)
+class Node:
+    """A candidate of the beam search: a hypothesis and one more token."""
+
+    step: int
+    parent: int  # place of the hypothesis it continues among the nodes; -1: the start
+    id: int
+    text: str
+    log_prob: float  # of the hypothesis up to here
+    score: float  # log_prob / length ** length_penalty
+    fate: Fate  # lived on in the beam, ended as a whole hypothesis, or died for want of room
+    best: bool  # on the way to the best hypothesis
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A whole hypothesis of the beam search."""
+
+    text: str
+    score: float
+    ended: bool  # False: cut at the greatest length
+
+
+@dataclass(frozen=True)
+class Beam:
+    """The beam search of the reference, whatever the engine said."""
+
+    width: int
+    length_penalty: float
+    nodes: tuple[Node, ...]
+    finished: tuple[Finished, ...]  # best first
+    agrees: bool  # the engine's search found the same best hypothesis
+
+
+@dataclass(frozen=True)
+class Head:
+    """What one attention head looks at: the mean weight of all its queries that have such a key, None where it has no
+    meaning."""
+
+    part: Part
+    layer: int
+    head: int
+    itself: float | None
+    previous: float | None
+    next: float | None
+    first: float  # the first token: the language tag of a source that has one, the start of a target
+    end: float | None  # the end of the source
+    spread: float  # exp of the mean entropy: among how many tokens it divides its weight
+
+    @property
+    def mainly(self) -> str:
+        """Where more than half of its weight goes; empty: nowhere in particular."""
+        looks = {"itself": self.itself, "previous": self.previous, "next": self.next, "end": self.end}
+        looks["first"] = self.first
+        name, weight = max(looks.items(), key=lambda look: look[1] or 0.0)
+        return name if (weight or 0.0) > 0.5 else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One translation from the inside."""
+
+    text: str  # the sentence that is explained
+    translation: str  # what the target tokens say
+    source: str | None  # languages, where the model knows them
+    target: str | None
+    given: bool  # the target was given, not searched for
+    model: str
+    engine: str  # which one searched
+    config: ModelConfig
+    source_tokens: tuple[Token, ...]  # as the encoder reads them, with tag and end
+    target_in: tuple[Token, ...]  # as the decoder reads them, after the start
+    target_out: tuple[Token, ...]  # what it says at each of these positions
+    values: Mapping[str, Array]  # all that the reference records, under the names of the taps, without the batch axis
+    masks: Mapping[Part, Mask]  # (query, key): True = may attend
+    steps: tuple[Step, ...]
+    beam: Beam
+    alignment: Array  # (target_out, source_tokens)
+    heads: tuple[Head, ...]
+    notes: tuple[str, ...] = ()
+
+    def weights(self, part: Part, layer: int) -> Array:
+        """Attention weights of a layer: (heads, query, key)."""
+        stack, sublayer = part.split(".")
+        return self.values[f"{stack}.layers.{layer}.{sublayer}.weights"]
+
+    def layers(self, part: Part) -> int:
+        return self.config.encoder_layers if part.startswith("encoder") else self.config.decoder_layers
+
+    def tokens(self, part: Part) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+        """The tokens that ask (queries) and those that are looked at (keys)."""
+        queries = self.source_tokens if part == "encoder.self_attention" else self.target_in
+        keys = self.target_in if part == "decoder.self_attention" else self.source_tokens
+        return queries, keys
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, cut to a bounded size (see `pellucid.tracing.plain`)."""
+        from pellucid.tracing.plain import plain
+
+        return plain(self)
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), separators=(",", ":"), allow_nan=False)
+
+    def to_html(self) -> str:
+        """A report in one file that needs nothing else: no network, no other file."""
+        from pellucid.tracing.report import page
+
+        return page(self)
