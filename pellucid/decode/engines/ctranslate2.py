@@ -113,6 +113,7 @@ class CTranslate2Engine:
 
         prefixes = [self._named(sentence.prefix) for sentence in sentences]
         sample = config.strategy == "sample"
+        most = max_length(sentences[0], config, most_positions(self.config))
         results: list[Any] = self._translator.translate_batch(
             [self._pieces(sentence.source) for sentence in sentences],
             target_prefix=prefixes if prefixes[0] else None,
@@ -122,13 +123,13 @@ class CTranslate2Engine:
             length_penalty=config.length_penalty,
             coverage_penalty=0,
             repetition_penalty=config.repetition_penalty,
-            no_repeat_ngram_size=config.no_repeat_ngram,
+            no_repeat_ngram_size=min(config.no_repeat_ngram, most),  # it takes numbers of 32 bits
             min_decoding_length=config.min_length,
-            max_decoding_length=max_length(sentences[0], config, most_positions(self.config)),
+            max_decoding_length=most,
             max_input_length=0,
             return_scores=True,
             return_end_token=True,
-            sampling_topk=(1 if config.top_p == 0 else config.top_k or 0) if sample else 1,
+            sampling_topk=1 if not sample or config.top_p == 0 else min(config.top_k or 0, len(self._target_pieces)),
             sampling_topp=config.top_p or 1.0,
             sampling_temperature=config.temperature,
             callback=callback,
