@@ -18,6 +18,7 @@ from pellucid.worked.numbers import Stated, fits, same
 from pellucid.worked.slips import SLIPPED_FUNCTIONS, variants
 
 SLIP_WORK = MOST_WORK // 50  # for each slip tried: there are many
+EXACT, ROUNDING = 1e-9, 1e-2  # how far from 1 the sum of a distribution may lie: computed, and as written
 Places = NDArray[np.bool_]
 
 
@@ -111,7 +112,7 @@ def no_distribution(stated: Stated, wrong: Places, working: Working) -> str | No
         summed = isinstance(working.tree, ast.Call) and ast.unparse(working.tree.func) == "sum"
         claimed = summed and float(stated.values) == 1
         return f"a distribution that does not sum to 1: it sums to {float(expected):.6g}" if claimed else None
-    if not _distributions(expected):
+    if not _distributions(expected, EXACT):
         return None
     sums, slack = _rows(stated.values).sum(axis=1), _rows(stated.unit).sum(axis=1) / 2
     for place in np.flatnonzero(_rows(wrong).any(axis=1) & (np.abs(sums - 1) > slack * (1 + 1e-6))):
@@ -140,7 +141,9 @@ def _averaged(working: Working) -> Value | None:
     match working.tree:
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
             weights, values = (_value(side, working.stated_values) for side in (left, right))
-            averaged = weights is not None and values is not None and values.ndim < 3 and _distributions(weights)
+            averaged = (
+                weights is not None and values is not None and values.ndim < 3 and _distributions(weights, ROUNDING)
+            )
             return values if averaged else None
         case ast.Call(func=ast.Name(id="mean"), args=[argument], keywords=[]):
             values = _value(argument, working.stated_values)
@@ -192,11 +195,11 @@ def _value(tree: ast.expr, values: Mapping[str, Value | None]) -> Value | None:
         return None
 
 
-def _distributions(value: Value) -> bool:
+def _distributions(value: Value, tolerance: float) -> bool:
     """Whether every row is one: nothing negative, sum 1."""
     if value.dtype.kind != "f" or value.ndim not in (1, 2) or value.shape[-1] < 2:
         return False
-    return bool((value >= 0).all() and np.allclose(value.sum(axis=-1), 1, rtol=0, atol=1e-2))
+    return bool((value >= 0).all() and np.allclose(value.sum(axis=-1), 1, rtol=0, atol=tolerance))
 
 
 def _rows(value: NDArray[np.generic]) -> Value:

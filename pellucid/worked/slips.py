@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
 from itertools import islice
 from typing import NamedTuple
@@ -26,6 +26,10 @@ from pellucid.worked.functions import (
 )
 
 MOST_VARIANTS = 60
+SAMPLE = "sample instead of population variance"
+ONE_FREQUENCY = "one frequency reused for all dimensions"
+SAMPLE = "sample instead of population variance"
+ONE_FREQUENCY = "one frequency reused for all dimensions"
 ATTENTION = parse("softmax(Q @ K.T / sqrt(shape(K)[1])) @ V")  # a call of it, written out so that slips find a place
 
 
@@ -53,7 +57,7 @@ def _variants(node: ast.expr) -> Iterator[Slip]:
                         yield Slip(cause, _with(node, field, [*content[:place], changed, *content[place + 1 :]]))
 
 
-def _with(node: ast.expr, field: str, content: ast.expr | list[ast.expr]) -> ast.expr:
+def _with(node: ast.expr, field: str, content: ast.expr | Sequence[ast.AST]) -> ast.expr:
     changed = copy(node)
     setattr(changed, field, content)
     return changed
@@ -62,14 +66,15 @@ def _with(node: ast.expr, field: str, content: ast.expr | list[ast.expr]) -> ast
 def _slips_at(node: ast.expr) -> Iterator[Slip]:
     match node:
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            yield Slip(f"a missing scale: not divided by {ast.unparse(right)}", left)
-            twice = ast.BinOp(node, ast.Div(), right, col_offset=node.col_offset)
-            yield Slip(f"a doubled scale: divided by {ast.unparse(right)} twice", twice)
+            yield from _slips_of_scale(node, left, right, "divided")
+            if isinstance(left, ast.Call) and ast.unparse(left.func) == "sum":
+                less = ast.BinOp(right, ast.Sub(), ast.Constant(1, col_offset=0), col_offset=right.col_offset)
+                yield Slip(f"{SAMPLE}: divided by {ast.unparse(right)} - 1", _with(node, "right", less))
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            for kept, scale in ((left, right), (right, left)):
-                yield Slip(f"a missing scale: not multiplied by {ast.unparse(scale)}", kept)
-                twice = ast.BinOp(node, ast.Mult(), scale, col_offset=node.col_offset)
-                yield Slip(f"a doubled scale: multiplied by {ast.unparse(scale)} twice", twice)
+            yield from _slips_of_scale(node, left, right, "multiplied")
+            yield from _slips_of_scale(node, right, left, "multiplied")
+        case ast.BinOp(left=ast.Constant(value=10000), op=ast.Pow()):
+            yield Slip(ONE_FREQUENCY, ast.Constant(1, col_offset=node.col_offset))
         case ast.Attribute(value=inner):
             yield Slip(f"a transposed matrix: {ast.unparse(inner)} stands for {ast.unparse(node)}", inner)
         case ast.Name(id=name):
@@ -78,10 +83,27 @@ def _slips_at(node: ast.expr) -> Iterator[Slip]:
             for cause, changed in _variants(ATTENTION):
                 yield Slip(cause, _Replace({"Q": q, "K": k, "V": v}).visit(deepcopy(changed)))
         case ast.Call(func=ast.Name(id=name)):
-            for cause in SLIPPED_BY.get(name, ()):
-                changed = copy(node)
-                changed.func = ast.Name(cause)
-                yield Slip(cause, changed)
+            for cause in SLIPPED.get(name, ()):
+                yield Slip(cause, _with(node, "func", ast.Name(cause)))
+            if name in ("sum", "mean"):
+                yield from _slips_of_axis(node, name)
+
+
+def _slips_of_scale(node: ast.BinOp, scaled: ast.expr, scale: ast.expr, done: str) -> Iterator[Slip]:
+    yield Slip(f"a missing scale: not {done} by {ast.unparse(scale)}", scaled)
+    twice = ast.BinOp(node, node.op, scale, col_offset=node.col_offset)
+    yield Slip(f"a doubled scale: {done} by {ast.unparse(scale)} twice", twice)
+
+
+def _slips_of_axis(node: ast.Call, name: str) -> Iterator[Slip]:
+    """Another axis than the one written, or all of them."""
+    others = [keyword for keyword in node.keywords if keyword.arg != "axis"]
+    if len(others) == len(node.keywords):
+        return
+    for axis in (0, 1):
+        asked = ast.keyword("axis", ast.Constant(axis, col_offset=node.col_offset))
+        yield Slip(f"{name} over the wrong axis: {axis}", _with(node, "keywords", [asked, *others]))
+    yield Slip(f"{name} over the whole matrix", _with(node, "keywords", others))
 
 
 class _Replace(ast.NodeTransformer):
@@ -126,9 +148,7 @@ def _softmax_that_overflows(x: Value, axis: Value | None = None) -> Value:
 
 
 def _sample_variance(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
-    chosen = None if axis is None else axis_of(x, axis)
-    count = np.float64(x.size if chosen is None else x.shape[chosen])
-    return np.asarray(FUNCTIONS["var"](x, axis, keepdims) * (count / (count - 1)))
+    return np.asarray(FUNCTIONS["var"](x, axis, keepdims) * _for_sample(x, axis))
 
 
 def _sample_deviation(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
@@ -147,23 +167,37 @@ def _positions_of_one_frequency(length: Value, d_model: Value) -> Value:
     return np.tile(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), size(d_model) // 2)
 
 
+def _mean_of_sample(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
+    return np.asarray(FUNCTIONS["mean"](x, axis, keepdims) * _for_sample(x, axis))
+
+
+def _mean_of_sample(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
+    return np.asarray(FUNCTIONS["mean"](x, axis, keepdims) * _for_sample(x, axis))
+
+
 def _relu_forgotten(x: Value) -> Value:
     return numbers(x)
 
 
-_SLIPPED: dict[str, dict[str, Function]] = {
+def _for_sample(x: Value, axis: Value | None) -> np.float64:
+    """What turns a division by n into one by n - 1."""
+    count = np.float64(x.size if axis is None else x.shape[axis_of(x, axis)])
+    return count / (count - 1)
+
+
+SLIPPED: dict[str, dict[str, Function]] = {
     "softmax": {
         "softmax over the wrong axis": _softmax_of_columns,
         "softmax over the wrong axis: each column divided by the sum of a row": _softmax_divided_across,
         "softmax over the whole matrix": _softmax_of_everything,
         "an overflow: exponentials without the maximum subtracted first": _softmax_that_overflows,
     },
-    "var": {"sample instead of population variance: divided by n - 1": _sample_variance},
-    "std": {"sample instead of population variance, below the root: divided by n - 1": _sample_deviation},
-    "layer_norm": {"sample instead of population variance, inside layer_norm: divided by n - 1": _layer_norm_of_sample},
-    "sinusoidal": {"one frequency reused for all dimensions": _positions_of_one_frequency},
+    "var": {f"{SAMPLE}: divided by n - 1": _sample_variance},
+    "std": {f"{SAMPLE}, below the root: divided by n - 1": _sample_deviation},
+    "mean": {f"{SAMPLE}: a mean divided by n - 1": _mean_of_sample},
+    "layer_norm": {f"{SAMPLE}, inside layer_norm: divided by n - 1": _layer_norm_of_sample},
+    "sinusoidal": {ONE_FREQUENCY: _positions_of_one_frequency},
     "relu": {"a missing ReLU: negative numbers are kept": _relu_forgotten},
 }
-SLIPPED_BY: dict[str, tuple[str, ...]] = {name: tuple(causes) for name, causes in _SLIPPED.items()}
 # Named by their causes, which no expression can spell: only a variant can call them.
-SLIPPED_FUNCTIONS: dict[str, Function] = {cause: f for causes in _SLIPPED.values() for cause, f in causes.items()}
+SLIPPED_FUNCTIONS: dict[str, Function] = {cause: f for causes in SLIPPED.values() for cause, f in causes.items()}

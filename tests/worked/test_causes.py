@@ -108,6 +108,60 @@ def sample_in_layer_norm(random: Random) -> tuple[str, Array, dict[str, Any]]:
     return "layer_norm(x)", centred / x.std(axis=-1, ddof=1, keepdims=True), {"x": x}
 
 
+def sample_variance_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    z = matrix(random, 5)
+    return "sum((z - mean(z)) ** 2) / n", np.asarray(np.var(z, ddof=1)), {"z": z, "n": 5}
+
+
+def sample_variance_as_a_mean(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    z = matrix(random, 5)
+    return "sqrt(mean((z - m) ** 2))", np.asarray(np.std(z, ddof=1)), {"z": z, "m": z.mean()}
+
+
+def softmax_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    scores = matrix(random, 3, 3)
+    expression = "exp(scores) / sum(exp(scores), axis=1, keepdims=True)"
+    return expression, softmax(scores, axis=0), {"scores": scores}
+
+
+def softmax_of_everything_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    e = np.exp(matrix(random, 3, 4)).round(3)
+    return "e / sum(e, axis=1, keepdims=True)", e / e.sum(), {"e": e}
+
+
+def one_frequency_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    pairs, position = np.arange(3), random.integers(1, 9)
+    expression = "sin(position / 10000 ** (2 * i / 6))"
+    return expression, np.full(3, np.sin(position)), {"position": position, "i": pairs}
+
+
+def sample_variance_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    z = matrix(random, 5)
+    return "sum((z - mean(z)) ** 2) / n", np.asarray(np.var(z, ddof=1)), {"z": z, "n": 5}
+
+
+def sample_variance_as_a_mean(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    z = matrix(random, 5)
+    return "sqrt(mean((z - m) ** 2))", np.asarray(np.std(z, ddof=1)), {"z": z, "m": z.mean()}
+
+
+def softmax_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    scores = matrix(random, 3, 3)
+    expression = "exp(scores) / sum(exp(scores), axis=1, keepdims=True)"
+    return expression, softmax(scores, axis=0), {"scores": scores}
+
+
+def softmax_of_everything_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    e = np.exp(matrix(random, 3, 4)).round(3)
+    return "e / sum(e, axis=1, keepdims=True)", e / e.sum(), {"e": e}
+
+
+def one_frequency_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
+    pairs, position = np.arange(3), random.integers(1, 9)
+    expression = "sin(position / 10000 ** (2 * i / 6))"
+    return expression, np.full(3, np.sin(position)), {"position": position, "i": pairs}
+
+
 def one_frequency(random: Random) -> tuple[str, Array, dict[str, Any]]:
     length, embeddings = int(random.integers(2, 6)), matrix(random, 6, 6)
     turns = np.arange(length)[:, None]
@@ -122,13 +176,23 @@ SLIPS: dict[str, tuple[Callable[[Random], tuple[str, Array, dict[str, Any]]], ..
     "a doubled scale": (doubled_scale,),
     "softmax over the wrong axis": (columns_instead_of_rows, row_sums_along_columns),
     "softmax over the whole matrix": (everything_at_once,),
-    "sample instead of population variance": (sample_variance, sample_deviation, sample_in_layer_norm),
-    "one frequency reused for all dimensions": (one_frequency,),
+    "sample instead of population variance": (
+        sample_variance,
+        sample_deviation,
+        sample_in_layer_norm,
+        sample_variance_written_out,
+        sample_variance_as_a_mean,
+    ),
+    "one frequency reused for all dimensions": (one_frequency, one_frequency_written_out),
+    "sum over the wrong axis": (softmax_written_out,),
+    "sum over the whole matrix": (softmax_of_everything_written_out,),
 }
 
 
 @pytest.mark.parametrize(
-    ("cause", "slip"), [(cause, slip) for cause, slips in SLIPS.items() for slip in slips], ids=lambda x: str(x)[:40]
+    ("cause", "slip"),
+    [(cause, slip) for cause, slips in SLIPS.items() for slip in slips],
+    ids=lambda x: getattr(x, "__name__", x),
 )
 @given(seed=SEEDS, digits=st.integers(3, 6))
 def test_a_slip_is_named(
