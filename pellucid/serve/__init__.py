@@ -1,0 +1,1 @@
+"""The service: LibreTranslate's API and the page's own, over one model, with limits on by default."""

@@ -1,0 +1,64 @@
+"""The service as a process: a socket, a server, and an end that finishes what was accepted."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+
+import uvicorn
+
+from pellucid.decode.translator import Translator
+from pellucid.errors import UserError
+from pellucid.serve.app import create_app
+from pellucid.serve.gate import Discreet
+from pellucid.serve.settings import ServeConfig
+
+MOST_CONNECTIONS = 1000
+
+
+def run(
+    translator: Translator, config: ServeConfig, host: str, port: int, forwarded_allow_ips: str | None = None
+) -> None:
+    """Serve until SIGINT or SIGTERM. Port 0 is any free one; the line that is printed says which."""
+    listener = _listen(host, port)
+    _log()
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(translator, config),
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,  # it would write queries down, and they may be text
+            server_header=False,
+            proxy_headers=forwarded_allow_ips is not None,
+            forwarded_allow_ips=forwarded_allow_ips,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=int(config.timeout) + 5,
+        )
+    )
+    # The server raises the signal again when all is done; that the service was asked to end is no failure.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    shown = f"[{host}]" if ":" in host else host
+    print(f"Pellucid listens on http://{shown}:{listener.getsockname()[1]}", flush=True)
+    server.run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as fault:
+        reason = getattr(fault, "strerror", None) or str(fault)
+        raise UserError(f"cannot listen there: {reason}", f"{host}:{port}", "choose another --port or --host") from None
+
+
+def _log() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Discreet("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    for name in ("pellucid.serve", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.INFO)

@@ -1,0 +1,83 @@
+"""What /spec says about the bodies of requests. The options of a search are read off their settings."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from types import UnionType
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+
+from pellucid.config import DecodeConfig
+
+Schema = dict[str, Any]
+Bodies = Literal["json", "forms"]
+
+_STRING = {"type": "string"}
+_TEXTS = {"oneOf": [_STRING, {"type": "array", "items": _STRING}]}
+_KEY = {"api_key": _STRING | {"description": "needed where the server asks for keys"}}
+
+TRANSLATE: Schema = {
+    "type": "object",
+    "required": ["q", "source", "target"],
+    "properties": {
+        "q": _TEXTS | {"description": "text to translate, or a list of texts"},
+        "source": _STRING | {"description": "language code, or auto"},
+        "target": _STRING | {"description": "language code"},
+        "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
+        "alternatives": {"type": "integer", "minimum": 0, "default": 0},
+        **_KEY,
+    },
+}
+DETECT: Schema = {"type": "object", "required": ["q"], "properties": {"q": _STRING, **_KEY}}
+
+
+def options() -> dict[str, Schema]:
+    """The settings of a search: type, default, range and meaning of each."""
+    hints = get_type_hints(DecodeConfig)
+    return {
+        spec.name: {**_type(hints[spec.name]), "default": spec.default, "description": spec.metadata["doc"]}
+        | {
+            name: spec.metadata[bound]
+            for name, bound in (("minimum", "least"), ("maximum", "most"))
+            if spec.metadata[bound] is not None
+        }
+        for spec in fields(cast(Any, DecodeConfig))
+    }
+
+
+def _type(hint: Any) -> Schema:
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    names = {int: "integer", float: "number", type(None): "null"}
+    found = [names[kind] for kind in kinds]
+    return {"type": found[0] if len(found) == 1 else found}
+
+
+def translation() -> Schema:
+    """The body of /api/translate."""
+    extra = {
+        "text": _TEXTS,
+        "source": _STRING | {"description": "language code; left out: found by what the text looks like"},
+        "target": _STRING | {"description": "language code; left out: the only one possible"},
+        "prefix": _STRING | {"description": "what the translation must begin with"},
+        "protect": {"type": "boolean", "default": False, "description": "keep placeholders and tags whole"},
+        "split": {"type": "boolean", "description": "whether to split into sentences; default: if there are languages"},
+        **_KEY,
+    }
+    return {"type": "object", "required": ["text"], "properties": extra | options()}
+
+
+def streaming() -> Schema:
+    """The body of /api/stream."""
+    properties = {name: each for name, each in translation()["properties"].items() if name not in UNSTREAMED}
+    return {"type": "object", "required": ["text"], "properties": properties | {"text": _STRING}}
+
+
+UNSTREAMED = ("prefix", "protect", "split", "n_best")
+
+
+def documented(schema: Schema, bodies: Bodies) -> Schema:
+    kinds = ["application/json"]
+    if bodies == "forms":
+        kinds += ["application/x-www-form-urlencoded", "multipart/form-data"]
+    return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}

@@ -1,0 +1,59 @@
+"""Iterators that work in threads, read from the event loop: at most so many run, and at most so many wait."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+from pellucid.serve.batcher import BusyError
+
+Item = TypeVar("Item")
+
+
+class Streams:
+    def __init__(self, threads: int, capacity: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="stream")
+        self._capacity = capacity
+        self.unfinished = 0  # changed on the event loop only
+
+    async def read(self, start: Callable[[], Iterator[Item]], timeout: float) -> AsyncIterator[Item]:
+        """The items as they come. A reader who leaves stops the work at its next item."""
+        if self.unfinished >= self._capacity:
+            raise BusyError
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[tuple[Item] | BaseException | None] = asyncio.Queue()
+        left = threading.Event()
+
+        def put(item: tuple[Item] | BaseException | None) -> None:
+            with suppress(RuntimeError):  # the loop may be closed by now, and nobody reads
+                loop.call_soon_threadsafe(queue.put_nowait, item)
+
+        def work() -> None:
+            try:
+                for item in start():
+                    if left.is_set():
+                        break
+                    put((item,))
+                put(None)
+            except BaseException as error:
+                put(error)  # it is raised where the items are read
+
+        self.unfinished += 1
+        task = self._pool.submit(work)
+        try:
+            async with asyncio.timeout(timeout):
+                while (item := await queue.get()) is not None:
+                    if isinstance(item, BaseException):
+                        raise item
+                    yield item[0]
+        finally:
+            left.set()
+            task.cancel()  # if it has not begun
+            self.unfinished -= 1
+
+    def close(self) -> None:
+        self._pool.shutdown()

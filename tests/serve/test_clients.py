@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import hmac
+from pathlib import Path
+
+import pytest
+
+from pellucid.errors import UserError
+from pellucid.serve import clients
+from pellucid.serve.clients import Allowance, ApiKeys, Client, network
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_an_allowance_is_used_up_and_refilled_steadily() -> None:
+    clock = Clock()
+    allowance = Allowance(clock)
+    ann, bob = Client("ann", 6), Client("bob", 6)
+    for _ in range(6):
+        assert allowance.wait(ann) == 0
+        allowance.spend(ann, 1)
+    assert allowance.wait(ann) == pytest.approx(10)  # one in ten seconds is six a minute
+    assert allowance.wait(bob) == 0
+    clock.now += 4
+    assert allowance.wait(ann) == pytest.approx(6)
+    clock.now += 6.001
+    assert allowance.wait(ann) == 0
+    clock.now += 3600
+    for _ in range(6):  # an hour's rest saves no more than a minute's worth
+        allowance.spend(ann, 1)
+    assert allowance.wait(ann) > 0
+
+
+def test_a_large_request_is_paid_off_afterwards() -> None:
+    clock = Clock()
+    allowance = Allowance(clock)
+    ann = Client("ann", 60)
+    allowance.spend(ann, 100)
+    assert allowance.wait(ann) == pytest.approx(41)
+    clock.now += 41
+    assert allowance.wait(ann) == pytest.approx(0, abs=1e-9)
+
+
+def test_no_limit_and_no_allowance() -> None:
+    allowance = Allowance(Clock())
+    for _ in range(1000):
+        allowance.spend(Client("ann", -1), 1)
+    assert allowance.wait(Client("ann", -1)) == 0
+    assert allowance.wait(Client("bob", 0)) > 0
+
+
+def test_the_oldest_client_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "MOST_CLIENTS", 3)
+    allowance = Allowance(Clock())
+    for name in "abcad":
+        allowance.spend(Client(name, 1), 1)
+    assert [name for name in "abcd" if allowance.wait(Client(name, 1))] == ["a", "c", "d"]
+
+
+def test_addresses() -> None:
+    assert network("192.0.2.7") == "192.0.2.7"
+    assert network("2001:db8::1") == network("2001:db8:0:0:ffff::2") != network("2001:db8:0:1::1")
+    assert network("testclient") == "testclient"
+
+
+def test_keys_are_read_with_their_limits(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text("# who\nfirst\n\n  second 5\nthird 0\n", encoding="utf-8")
+    keys = ApiKeys.read(path)
+    first, second, third = (keys.client(key, 60) for key in ("first", "second", "third"))
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert [client.req_limit for client in (first, second, third)] == [60, 5, 0]
+    assert len({first.name, second.name, third.name}) == 3
+    assert "first" not in first.name
+    for wrong in ("", "firs", "first ", "FIRST", "# who", "second 5", "\ud800"):
+        assert keys.client(wrong, 60) is None
+
+
+def test_every_key_is_compared_whole_whichever_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def compare(a: bytes, b: bytes) -> bool:
+        compared.append((len(a), len(b)))
+        return a == b
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    keys = ApiKeys({"first": None, "second": None, "third": None})
+    for given in ("first", "third", "no", "x" * 10_000):
+        compared.clear()
+        keys.client(given, 1)
+        assert compared == [(32, 32)] * 3
+
+
+def test_a_wrong_file_of_keys_is_told_line_by_line_without_the_keys(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text("alpha\nbeta many\nalpha\ngamma 1 2\n", encoding="utf-8")
+    with pytest.raises(UserError) as told:
+        ApiKeys.read(path)
+    assert [problem.where for problem in told.value.problems] == [f"{path}:{line}" for line in (2, 3, 4)]
+    assert not any(key in str(told.value) for key in ("alpha", "beta", "gamma"))
+    path.write_text("# nobody\n", encoding="utf-8")
+    with pytest.raises(UserError, match="no key"):
+        ApiKeys.read(path)
+    with pytest.raises(UserError, match="cannot be read"):
+        ApiKeys.read(tmp_path / "nowhere")

@@ -1,0 +1,132 @@
+"""The service as the process that people start."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+MEGABYTE = 1 << 20
+
+
+@contextmanager
+def process(model: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """`pellucid serve` on a free port."""
+    command = [sys.executable, "-m", "pellucid", "serve", "--model", str(model), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:(\d+)", running.stdout.readline())
+            assert found, running.communicate()
+            yield running, int(found[1])
+        finally:
+            running.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_starts_answers_and_ends_when_asked(model: Path, number: signal.Signals) -> None:
+    with process(model) as (running, port):
+        client = LibreTranslateAPI(f"http://127.0.0.1:{port}")
+        assert isinstance(client.translate("the cat", "en", "de"), str)
+        running.send_signal(number)
+        output, errors = running.communicate(timeout=60)
+        assert running.returncode == 0
+        assert output == ""
+        assert "POST /translate 200" in errors
+        assert "Traceback" not in errors
+
+
+def test_it_needs_no_torch(model: Path) -> None:
+    program = """
+import sys
+sys.modules["torch"] = None
+sys.argv = ["pellucid", "serve", "--model", sys.argv[1], "--port", "0"]
+from pellucid.cli import main
+main()
+"""
+    command = [sys.executable, "-c", program, str(model)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert "listens on" in running.stdout.readline()
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+        assert running.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--port", "99999"], "cannot listen"),
+        (["--host", "192.0.2.1"], "cannot listen"),
+        (["--char-limit", "-2"], "char_limit: -2 is out of range"),
+        (["--alternatives-limit", "10"], "alternatives_limit"),
+        (["--api-keys", "nowhere"], "nowhere: cannot be read"),
+        (["--engine", "tork"], "did you mean 'torch'"),
+        (["--compute-type", "int9"], "--compute-type"),
+        (["--model", "nowhere"], "no model 'nowhere'"),
+    ],
+)
+def test_what_is_wrong_is_told_before_it_starts(model: Path, options: list[str], told: str) -> None:
+    command = [sys.executable, "-m", "pellucid", "serve", "--model", str(model), "--port", "0", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell a process its memory")
+@pytest.mark.parametrize("requests", [600, pytest.param(10_000, marks=pytest.mark.proof)])
+def test_memory_stays_flat(model: Path, requests: int) -> None:
+    with process(model, "--req-limit", "-1") as (running, port):
+        ask(port, range(400))  # what is made once is made
+        before = resident_bytes(port)
+        ask(port, range(400, 400 + requests))
+        grown = resident_bytes(port) - before
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+    assert grown < 6 * MEGABYTE
+
+
+def ask(port: int, numbers: range) -> None:
+    """Requests of every kind, none of them twice, some over connections of their own, from four clients at once."""
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda start: ask_some(port, numbers[start::4]), range(4)))
+
+
+def ask_some(port: int, numbers: range) -> None:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        for number in numbers:
+            text = f"the cat {number} sat on the mat"
+            path, values = [
+                ("/translate", {"q": text, "source": "auto", "target": "de", "alternatives": 2}),
+                ("/api/translate", {"text": [text, f"<b>{text}</b>"], "strategy": "greedy", "target": "de"}),
+                ("/api/stream", {"text": text, "target": "de"}),
+                ("/translate", {"q": f"<p>{text}</p>", "source": "en", "target": "de", "format": "html"}),
+                ("/translate", {"q": text, "source": "en", "target": f"x{number}"}),
+                (f"/nowhere/{number}", {}),
+            ][number % 6]
+            connection.request("POST", path, json.dumps(values), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            assert response.status in (200, 400, 404, 405)
+            response.read()
+            if number % 7 == 0:
+                connection.close()
+
+
+def resident_bytes(port: int) -> int:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    found = re.search(r"^process_resident_memory_bytes (\d+)$", text, re.MULTILINE)
+    assert found
+    return int(found[1])

@@ -1,0 +1,302 @@
+"""What holds for every request: own answers under load, limits, headers, cancellation, an orderly end, silent logs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from pellucid.decode.translator import Translation, Translator
+from pellucid.serve import app, gate, parameters
+from pellucid.serve.gate import Discreet
+
+WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "to", "house", "we", "see", "old", "tree", "by", "cold"]
+EN_DE = {"source": "en", "target": "de"}
+
+
+def eventually(true: Callable[[], bool]) -> None:
+    """Wait for what another thread is about to do."""
+    ticking = threading.Event()
+    for _ in range(6000):
+        if true():
+            return
+        ticking.wait(0.01)
+    raise AssertionError("it did not come about")
+
+
+def test_concurrent_requests_get_their_own_answers_equal_to_single_ones(shared: Any, translator: Translator) -> None:
+    draw = Random(7)
+    texts = [" ".join(draw.choices(WORDS, k=draw.randint(1, 9))) for _ in range(120)]
+    options: list[dict[str, Any]] = [{"beam": 2}, {"strategy": "greedy"}, {"beam": 3, "n_best": 2}]
+    asked = [{"text": text, "source": "en", "target": "de", **draw.choice(options)} for text in texts]
+    with ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda values: shared.post("/api/translate", values).json, asked))
+    for values, answer in zip(asked, answers, strict=True):
+        alone = translator.translate(**values)
+        assert isinstance(alone, Translation)
+        assert (answer["text"], answer["score"]) == (alone.text, alone.score)
+        assert [other["text"] for other in answer["alternatives"]] == [other.text for other in alone.alternatives]
+
+
+def test_waiting_requests_go_through_the_engine_together(serve: Any, held: Any) -> None:
+    client = serve(held, threads=1)
+    with ThreadPoolExecutor(9) as pool:
+        first = pool.submit(client.post, "/translate", {"q": "first", **EN_DE})
+        eventually(lambda: bool(held.begun))
+        rest = [pool.submit(client.post, "/translate", {"q": f"cat {number}", **EN_DE}) for number in range(8)]
+        eventually(lambda: unfinished(client) == 9)
+        held.gate.set()
+        assert {answer.result().status for answer in (first, *rest)} == {200}
+    assert [len(texts) for texts in held.begun] == [1, 8]
+
+
+def unfinished(client: Any) -> int:
+    return int(sample(client, "pellucid_unfinished_jobs"))
+
+
+def sample(client: Any, name: str) -> str:
+    lines = client.get("/metrics").body.decode().splitlines()
+    return next((line.rsplit(" ", 1)[1] for line in lines if line.startswith(f"{name} ")), "0")
+
+
+def test_a_full_queue_and_a_long_wait_are_told(serve: Any, held: Any) -> None:
+    client = serve(held, threads=1, queue_limit=1, timeout=0.2)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.post, "/translate", {"q": "first", **EN_DE})
+        eventually(lambda: bool(held.begun))
+        refused = client.post("/translate", {"q": "second", **EN_DE})
+        assert refused.status == 503
+        assert refused.headers["retry-after"]
+        assert "try again" in refused.json["error"]
+        assert client.get("/health").status == 200
+        late = waiting.result()
+        assert late.status == 503
+        assert "longer than 0.2 s" in late.json["error"]
+
+
+def test_the_work_of_a_client_who_leaves_is_not_begun(serve: Any, held: Any) -> None:
+    client = serve(held, threads=1)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.post, "/translate", {"q": "first", **EN_DE})
+        eventually(lambda: bool(held.begun))
+        connection = client.connect()
+        body = json.dumps({"q": "left", **EN_DE})
+        connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
+        eventually(lambda: unfinished(client) == 2)
+        connection.close()
+        eventually(lambda: unfinished(client) == 1)
+        held.gate.set()
+        assert first.result().status == 200
+    assert client.post("/translate", {"q": "last", **EN_DE}).status == 200
+    assert held.begun == [["first"], ["last"]]
+
+
+def test_the_end_finishes_what_was_accepted(serve_until_stopped: Any, held: Any) -> None:
+    server = serve_until_stopped(held, threads=1)
+    with ThreadPoolExecutor(4) as pool:
+        answers = [pool.submit(server.client.post, "/translate", {"q": f"cat {n}", **EN_DE}) for n in range(4)]
+        eventually(lambda: unfinished(server.client) == 4)
+        server.stop()
+        eventually(lambda: refuses(server.client))  # nobody new is let in
+        assert server.thread.is_alive()
+        held.gate.set()
+        assert [answer.result().status for answer in answers] == [200] * 4
+    server.thread.join(60)
+    assert not server.thread.is_alive()
+
+
+def refuses(client: Any) -> bool:
+    try:
+        client.get("/health")
+    except OSError:
+        return True
+    return False
+
+
+def test_a_body_that_is_announced_too_large_is_refused_before_it_comes(serve: Any) -> None:
+    client = serve(bytes_limit=1000)
+    head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1001\r\n\r\n"
+    with closing(client.raw(head)) as connection:  # and nothing more is sent
+        assert b" 413 " in connection.recv(65536)
+
+
+def test_a_body_of_unknown_size_is_refused_as_soon_as_it_is_too_large(serve: Any) -> None:
+    client = serve(bytes_limit=1000)
+    head = (
+        b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    with closing(client.raw(head + b"1F4\r\n" + b" " * 500 + b"\r\n")) as connection:
+        connection.sendall(b"1F5\r\n" + b" " * 501 + b"\r\n")  # the end of the body never comes
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert b" 413 " in answer
+    assert b"larger than 1000 bytes" in answer
+    assert client.post("/translate", {"q": "x" * 900, **EN_DE}).status == 200
+
+
+def test_a_body_that_does_not_arrive_is_given_up(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "BODY_SECONDS", 0.05)
+    head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
+    with closing(shared.raw(head)) as connection:
+        assert b" 408 " in connection.recv(65536)
+
+
+def test_requests_a_minute(serve: Any) -> None:
+    client = serve(req_limit=3)
+    statuses = [client.post("/translate", {"q": "cat", **EN_DE}).status for _ in range(2)]
+    statuses += [client.post("/translate", {}).status, client.post("/translate", {"q": "cat", **EN_DE}).status]
+    assert statuses == [200, 200, 400, 429]
+    refused = client.post("/api/stream", {"text": "cat"})
+    assert refused.status == 429
+    assert int(refused.headers["retry-after"]) > 0
+    assert "3 requests a minute" in refused.json["error"]
+    for exempt in ("/health", "/metrics", "/languages", "/frontend/settings", "/spec", "/api/model"):
+        assert client.get(exempt).status == 200
+
+
+def test_each_text_of_a_list_counts(serve: Any) -> None:
+    client = serve(req_limit=60)
+    assert client.post("/translate", {"q": ["cat"] * 60, **EN_DE}).status == 200
+    assert client.post("/translate", {"q": "cat", **EN_DE}).status == 429
+
+
+def test_time_counts_if_it_is_told_to(serve: Any) -> None:
+    client = serve(req_limit=60, req_time_cost=1e-6)
+    assert client.post("/translate", {"q": "cat", **EN_DE}).status == 200
+    assert client.post("/translate", {"q": "cat", **EN_DE}).status == 429
+
+
+def test_api_keys(serve: Any, tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text("alpha\nbeta 1\n", encoding="utf-8")
+    client = serve(api_keys=str(path))
+    for key in (None, "", "gamma", 7, ["alpha"], {"alpha": 1}):
+        answer = client.post("/translate", {"q": "cat", **EN_DE, "api_key": key})
+        assert answer.status == 403
+        assert "API key" in answer.json["error"]
+    assert client.post("/translate", {"q": "cat", **EN_DE, "api_key": "alpha"}).status == 200
+    assert client.form("/detect", {"q": "cat", "api_key": "alpha"}).status == 200
+    assert client.post("/api/translate", {"text": "cat", "api_key": "alpha"}).status == 200
+    assert client.post("/api/translate", {"text": "cat"}).status == 403
+    assert client.post("/api/stream", {"text": "cat"}).status == 403
+    statuses = [client.post("/translate", {"q": "cat", **EN_DE, "api_key": "beta"}).status for _ in range(2)]
+    assert statuses == [200, 429]
+    assert client.get("/frontend/settings").json["keyRequired"] is True
+
+
+def test_the_metrics_may_ask_for_a_token(serve: Any) -> None:
+    client = serve(metrics_auth_token="sesame")
+    assert client.get("/metrics").status == 401
+    assert client.get("/metrics", {"Authorization": "Bearer sésame"}).status == 401
+    assert client.get("/metrics", {"Authorization": "Bearer sesame"}).status == 200
+
+
+def test_metrics_count_what_happened(serve: Any) -> None:
+    client = serve()
+    client.post("/translate", {"q": ["the cat", "a dog"], **EN_DE})
+    client.post("/translate", {"q": "cat", "source": "en", "target": "xx"})
+    client.get("/nowhere/the-cat")
+    text = client.get("/metrics").body.decode()
+    for line in (
+        'pellucid_requests_total{endpoint="/translate",status="200"} 1',
+        'pellucid_requests_total{endpoint="/translate",status="400"} 1',
+        'pellucid_requests_total{endpoint="other",status="404"} 1',
+        "pellucid_texts_total 2",
+        "pellucid_characters_total 12",
+        "pellucid_request_seconds_count 3",
+    ):
+        assert f"{line}\n" in text
+    assert "cat" not in text
+
+
+def test_headers_keep_the_page_to_itself(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html><title>Pellucid</title>", encoding="utf-8")
+    (tmp_path / "page.js").write_text("1", encoding="utf-8")
+    monkeypatch.setattr(app, "PAGE", tmp_path)
+    client = serve()
+    for path, status in (
+        ("/", 200),
+        ("/static/page.js", 200),
+        ("/health", 200),
+        ("/nowhere", 404),
+        ("/translate", 405),
+        ("/static/no", 404),
+    ):
+        answer = client.get(path)
+        assert answer.status == status
+        policy = dict(rule.split(" ", 1) for rule in answer.headers["content-security-policy"].split("; "))
+        assert policy["default-src"] == "'none'"
+        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+        assert not any("unsafe" in value or "http" in value or "*" in value for value in policy.values())
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in answer.headers
+    assert client.send("POST", "/languages").status == 405
+    for outside in ("/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/hostname", "/static/"):
+        assert client.get(outside).status == 404
+    assert client.get("/static/page.js").headers["content-type"].startswith("text/javascript")
+    assert client.get("/static/page.js").headers["cache-control"] == "no-cache"
+    assert client.get("/languages").headers["cache-control"] == "no-store"
+    assert serve(disable_web_ui=True).get("/").status == 404
+
+
+def test_other_origins_only_where_asked_for(serve: Any) -> None:
+    client = serve(cors_origin="https://example.org")
+    answer = client.get("/languages", {"Origin": "https://example.org"})
+    assert answer.headers["access-control-allow-origin"] == "https://example.org"
+    assert "access-control-allow-origin" not in client.get("/languages", {"Origin": "https://example.com"}).headers
+    ask = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
+    assert client.send("OPTIONS", "/translate", headers=ask).status == 200
+
+
+class Broken(Translator):
+    """A translator whose errors quote the text."""
+
+    def translate_all(self, texts: Any, *_: Any) -> list[Translation]:
+        raise KeyError(f"no idea what {texts} means")
+
+
+def test_logs_never_contain_text(serve: Any, model: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "pellucid")
+    caplog.set_level(logging.DEBUG, "uvicorn")
+    secret = "Zwiebelkuchen"
+    client, broken = serve(), serve(Broken(model))
+    client.post("/translate", {"q": secret, **EN_DE})
+    client.send("POST", f"/translate?q={secret}&source=en&target=de")
+    client.send("POST", f"/translate?q=cat&source={secret}&target=de")
+    client.get(f"/{secret}")
+    client.send(secret, "/translate")
+    client.post("/api/stream", {"text": secret, "target": "de"})
+    client.send("POST", "/translate", f'{{"q": "{secret}', {"Content-Type": "application/json"})
+    with closing(client.raw(f"{secret}\r\n\r\n".encode())) as connection:
+        connection.recv(65536)
+    answer = broken.post("/translate", {"q": secret, **EN_DE})
+    assert answer.status == 500
+    assert answer.json == {"error": "something went wrong on the server"}
+    assert "KeyError at" in caplog.text
+    assert "test_server.py" in caplog.text
+    assert "POST /translate 200" in caplog.text
+    assert secret not in caplog.text
+    assert secret.lower() not in caplog.text.lower()
+
+
+def test_errors_of_other_libraries_are_logged_without_their_message() -> None:
+    try:
+        raise ValueError("secret")
+    except ValueError as error:
+        record = logging.LogRecord("x", logging.ERROR, "", 0, "Exception in ASGI application", (), None)
+        record.exc_info = (type(error), error, error.__traceback__)
+    text = Discreet("%(message)s").format(record)
+    assert "ValueError at" in text
+    assert "secret" not in text
+
+
+def test_json_can_always_be_written() -> None:
+    assert gate.Json({"a": "\ud800é"}).body == '{"a":"?é"}'.encode()
