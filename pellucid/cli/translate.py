@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from os import fstat
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
@@ -128,9 +128,17 @@ def _cell(text: str) -> str:
 
 def _write(lines: Iterator[str]) -> None:
     """Whole lines at once, and out of the buffer at once: whoever waits at the other end sees them."""
-    text = "".join(line + "\n" for line in lines)
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    _put("".join(line + "\n" for line in lines))
+
+
+def _put(text: str) -> None:
+    """Write, and stop quietly when the reader at the other end of a pipe has seen enough."""
+    try:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to be flushed at the end
+        raise typer.Exit() from None
 
 
 def _stream(
@@ -138,8 +146,7 @@ def _stream(
 ) -> None:
     for text in texts or (line for chunk, _ in _chunks(sys.stdin.buffer) for line in chunk):
         for piece in (*translator.stream(text, source, target, config), "\n"):
-            sys.stdout.buffer.write(piece.encode())
-            sys.stdout.buffer.flush()
+            _put(piece)
 
 
 def _chunks(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
@@ -173,7 +180,7 @@ def _progress(stream: BinaryIO) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    status = fstat(stream.fileno())
+    status = os.fstat(stream.fileno())
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("translating", total=status.st_size if stat.S_ISREG(status.st_mode) else None)
         yield lambda size: bar.update(task, advance=size)

@@ -45,8 +45,12 @@ def read(text: str, way: Way, tokenizers: Tokenizers, longest: int, by_sentence:
     head = tokenizers.head(way[1])
     room = longest - len(head) - 1  # the end takes a place too
 
-    def fits(piece: str) -> bool:
-        return len(piece) <= room * CHARACTERS_A_TOKEN and len(tokenizers.source.encode(piece)) <= room
+    def ids_of(piece: str) -> list[int] | None:
+        """The ids of a text, or None if they are too many; one that is far too long is not even encoded."""
+        if len(piece) > room * CHARACTERS_A_TOKEN:
+            return None
+        ids = tokenizers.source.encode(piece)
+        return ids if len(ids) <= room else None
 
     parts: list[Part] = []
     notes: list[str] = []
@@ -55,13 +59,11 @@ def read(text: str, way: Way, tokenizers: Tokenizers, longest: int, by_sentence:
         if not wanted or (way[0] and not any(map(str.isalnum, piece))):
             parts.append(Part(piece))
             continue
-        pieces = list(cut(piece, fits))
-        if len(pieces) > 1:
-            count = sum(is_text for _, is_text in pieces)
+        cuts = cut(piece, ids_of)
+        parts += [Part(part, (*head, *ids, END) if ids else ()) for part, ids in cuts]
+        if len(cuts) > 1:
+            count = sum(bool(ids) for _, ids in cuts)
             notes.append(f"a sentence of more than {longest} tokens was translated in {count} parts")
-        for part, is_text in pieces:
-            ids = tokenizers.source.encode(part) if is_text else []
-            parts.append(Part(part, (*head, *ids, END) if ids else ()))
     return Document(tuple(parts), way, tuple(notes))
 
 
@@ -90,14 +92,21 @@ def _with_borders(text: str) -> Iterator[tuple[str, bool]]:
             yield piece, wanted
 
 
-def cut(text: str, fits: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """A sentence in parts that fit, cut near the middle, at the end of a sentence or clause or word if there is one."""
-    if len(text) < 2 or fits(text):
-        yield from _with_borders(text)
-        return
+def cut(text: str, ids_of: Callable[[str], list[int] | None]) -> list[tuple[str, list[int]]]:
+    """A sentence in parts that fit (`ids_of` gives their ids) and the white space between them, without ids. It is cut
+    near the middle, at the end of a sentence or clause or word if there is one."""
+    ids = ids_of(text)
+    if ids is not None:
+        return [(text, ids)]
+    if len(text) < 2:  # not even one character fits
+        return [(text, [])]
     place = _place(text)
-    yield from cut(text[:place], fits)
-    yield from cut(text[place:], fits)
+    return [
+        part
+        for half in (text[:place], text[place:])
+        for piece, wanted in _with_borders(half)
+        for part in (cut(piece, ids_of) if wanted else [(piece, [])])
+    ]
 
 
 def _place(text: str) -> int:

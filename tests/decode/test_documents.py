@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,11 @@ from hypothesis import strategies as st
 from pellucid.decode.documents import cut, split_document
 
 TEXTS = st.text(st.sampled_from("ab. !?\n\r\t,;é\u0301\u2028\x0c…。中" + '"'), max_size=60)
+
+
+def at_most(most: int) -> Callable[[str], list[int] | None]:
+    """A tokenizer that makes a token of each character, and a limit."""
+    return lambda text: [ord(character) for character in text] if len(text) <= most else None
 
 
 @given(TEXTS, st.booleans(), st.sampled_from([None, "en", "de", "xx"]))
@@ -28,9 +35,10 @@ def test_sentences_and_paragraphs() -> None:
 
 @given(TEXTS, st.integers(1, 9))
 def test_parts_fit_and_are_the_sentence(text: str, most: int) -> None:
-    parts = list(cut(text, lambda piece: len(piece) <= most))
+    parts = cut(text, at_most(most))
     assert "".join(part for part, _ in parts) == text
-    assert all(len(part) <= most for part, wanted in parts if wanted)
+    assert all(len(part) <= most for part, ids in parts if ids)
+    assert all(ids for part, ids in parts if part.strip())
 
 
 @pytest.mark.parametrize(
@@ -44,11 +52,10 @@ def test_parts_fit_and_are_the_sentence(text: str, most: int) -> None:
     ],
 )
 def test_a_cut_is_made_at_the_best_place(text: str, parts: list[str]) -> None:
-    found = cut(text, lambda piece: len(piece) <= len(text) * 2 // 3)
-    assert [part for part, wanted in found if wanted] == parts
+    assert [part for part, ids in cut(text, at_most(len(text) * 2 // 3)) if ids] == parts
 
 
 def test_a_letter_keeps_its_accent() -> None:
     text = "e\u0301" * 8
-    parts = [part for part, _ in cut(text, lambda piece: len(piece) <= 5)]
+    parts = [part for part, _ in cut(text, at_most(5))]
     assert all(part.startswith("e") for part in parts)

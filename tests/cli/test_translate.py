@@ -1,0 +1,110 @@
+"""The command as people and pipes use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def pellucid(*words: str, given: bytes = b"", fails: int = 0) -> tuple[str, str]:
+    """Run the command; what it prints and what it says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pellucid", *words],
+        input=given,
+        capture_output=True,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    assert done.returncode == fails, done.stderr.decode()
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def test_words_of_the_command_are_texts(number_model: Path) -> None:
+    out, err = pellucid("translate", "one two three", "drei", "--model", str(number_model))
+    assert out == "eins zwei drei\nthree\n"
+    assert err == ""
+
+
+def test_line_n_in_is_line_n_out(number_model: Path) -> None:
+    given = "one\n\n  \ntwo\r\n---\nthree \xa0\nfour".encode()
+    out, _ = pellucid("translate", "--model", str(number_model), "--from", "en", given=given)
+    assert out == "eins\n\n  \nzwei\r\n---\ndrei \xa0\nvier\n"
+
+
+def test_bad_bytes_long_lines_and_many_empty_ones(number_model: Path) -> None:
+    long = "one two three " * 2000
+    given = b"one \xff two\n" + long.encode() + b"\nt\x00w\x07o\n" + b"\n" * 10_000 + b"four\n"
+    out, err = pellucid("translate", "--model", str(number_model), "--from", "en", "--strategy", "greedy", given=given)
+    lines = out.split("\n")
+    assert len(lines) == 10_005
+    assert lines[3:10_003] == [""] * 10_000
+    assert lines[10_003:] == ["vier", ""]
+    assert len(lines[1].split()) > 50
+    assert "line 1 is not UTF-8" in err
+    assert "more than 256 tokens" in err
+
+
+def test_nothing_in_nothing_out(number_model: Path) -> None:
+    assert pellucid("translate", "--model", str(number_model), "--to", "de") == ("", "")
+
+
+def test_json_and_tables(number_model: Path) -> None:
+    given = b"one\ttwo\nsix\n"
+    model = ["--model", str(number_model), "--to", "de"]
+    out, _ = pellucid("translate", *model, "--format", "jsonl", "--n-best", "2", given=given)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["input"] for row in rows] == ["one\ttwo", "six"]
+    assert rows[1]["text"] == "sechs"
+    assert rows[1]["source"] == "en"
+    assert len(rows[1]["alternatives"]) == 1
+    out, _ = pellucid("translate", *model, "--format", "tsv", given=given)
+    assert [len(line.split("\t")) for line in out.splitlines()] == [3, 3]
+
+
+def test_a_stream_prints_the_translation(number_model: Path) -> None:
+    words = ["translate", "one two three", "--model", str(number_model), "--strategy", "greedy"]
+    assert pellucid(*words, "--stream") == pellucid(*words)
+
+
+def test_a_closed_pipe_ends_it_quietly(number_model: Path) -> None:
+    command = f"yes one two three | '{sys.executable}' -m pellucid translate --model '{number_model}' | head -n 2"
+    done = subprocess.run(["bash", "-c", f"{command}; echo ${{PIPESTATUS[1]}}"], capture_output=True, timeout=120)
+    assert done.stdout.decode() == "eins zwei drei\neins zwei drei\n0\n"
+    assert done.stderr == b""
+
+
+def test_whoever_feeds_a_pipe_line_by_line_is_answered_line_by_line(number_model: Path) -> None:
+    words = [sys.executable, "-m", "pellucid", "translate", "--model", str(number_model), "--to", "de"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        for word, wanted in (("one", b"eins\n"), ("two", b"zwei\n")):
+            process.stdin.write(word.encode() + b"\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == wanted
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--to", "fr"], "does not know the language 'fr'"),
+        (["--strategy", "beem"], "did you mean 'beam'?"),
+        (["--engine", "tensorflow"], "unknown engine"),
+        (["--format", "xml"], "unknown format"),
+        (["--compute-type", "int4"], "did you mean 'int8'?"),
+        (["--n-best", "9"], "raise beam"),
+        (["--top-k", "5"], "add strategy='sample'"),
+        (["--engine", "ctranslate2", "--strategy", "sample", "--seed", "1"], "no seed"),
+    ],
+)
+def test_a_wrong_request_is_told_and_exits_with_2(number_model: Path, words: list[str], said: str) -> None:
+    out, err = pellucid("translate", "one", "--model", str(number_model), *words, fails=2)
+    assert out == ""
+    assert said in err
+    assert "Traceback" not in err
