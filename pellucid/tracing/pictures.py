@@ -28,10 +28,10 @@ def draw(trace: Trace, folder: Path) -> list[Path]:
     """Write the pictures into a folder, which is made if it is not there; returns what was written."""
     if find_spec("matplotlib") is None:
         raise UserError("matplotlib is not installed", "--png", "pip install 'pellucid[plot]'")
-    pictures = {f"{part.replace('.', '-').replace('_', '-')}.png": _heads(trace, part) for part in PARTS}
-    pictures |= {"alignment.png": _alignment(trace), "beam.png": _beam(trace)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        pictures = {f"{part.replace('.', '-').replace('_', '-')}.png": _heads(trace, part) for part in PARTS}
+        pictures |= {"alignment.png": _alignment(trace), "beam.png": _beam(trace)}
         for name, figure in pictures.items():
             figure.savefig(folder / name, dpi=160, metadata={"Software": None})
     except OSError as error:

@@ -1,0 +1,82 @@
+"""`pellucid explain` as people and programs call it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+import pellucid
+from pellucid.cli.explain import explain
+from pellucid.errors import UserError
+
+MakeModel = Callable[..., Path]
+app = typer.Typer()
+app.command()(explain)
+
+
+def run(*arguments: str | Path, stdin: str | bytes | None = None) -> Result:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_the_trace_is_that_of_python(make_model: MakeModel) -> None:
+    printed = run("the cat sat", "--model", make_model(), "--from", "en", "--to", "de", "--json").stdout
+    assert json.loads(printed) == pellucid.explain(make_model(), "the cat sat", "en", "de").to_dict()
+
+
+def test_a_given_target_and_an_engine(make_model: MakeModel) -> None:
+    words = ("--model", make_model(), "--to", "de", "--json", "--target-text", "ein Hund", "--engine", "reference")
+    data = json.loads(run("the cat", *words).stdout)
+    assert (data["given"], data["translation"], data["engine"]) == (True, "ein Hund", "reference")
+
+
+def test_prints_for_people(make_model: MakeModel) -> None:
+    printed = run("the cat", "--model", make_model(), "--to", "de").stdout
+    for heading in ("Tokens", "Alignment", "Steps", "Heads", "Beam"):
+        assert f"\n{heading}" in printed
+
+
+def test_reads_the_standard_input(make_model: MakeModel) -> None:
+    data = json.loads(run("-", "--model", make_model(), "--to", "de", "--json", stdin=b"the \xff cat\n").stdout)
+    assert data["text"] == "the \ufffd cat"
+
+
+def test_writes_a_report_and_pictures(make_model: MakeModel, tmp_path: Path) -> None:
+    html, png = tmp_path / "report.html", tmp_path / "pictures"
+    model = make_model(encoder_layers=1, decoder_layers=1, heads=2)
+    result = run("the cat", "--model", model, "--to", "de", "--html", html, "--png", png)
+    assert result.stdout == ""
+    assert html.read_text(encoding="utf-8") == pellucid.explain(model, "the cat", target="de").to_html()
+    assert len(list(png.glob("*.png"))) == 5
+    assert str(html) in result.stderr
+
+
+def test_what_is_wrong_is_told(make_model: MakeModel, tmp_path: Path) -> None:
+    model = ("--model", make_model(), "--to", "de")
+    with pytest.raises(UserError, match="cannot be written"):
+        run("the cat", *model, "--html", tmp_path / "nowhere" / "report.html")
+    with pytest.raises(UserError, match="unknown engine"):
+        run("the cat", *model, "--engine", "steam")
+    with pytest.raises(UserError, match="nothing to translate"):
+        run("  ", *model)
+    with pytest.raises(UserError, match="no model"):
+        run("the cat", "--model", tmp_path / "nowhere")
+
+
+def test_needs_no_torch(make_model: MakeModel) -> None:
+    program = (
+        "import sys\nsys.modules['torch'] = sys.modules['matplotlib'] = None\nfrom pellucid.cli import main\nmain()"
+    )
+    words = ["explain", "the cat", "--model", str(make_model()), "--to", "de"]
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Beam" in done.stdout
