@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -61,6 +62,7 @@ class Translator:
         self.tokenizers = Tokenizers.load(directory)
         self.languages = LanguageIdentifier.load(directory / "languages.json")
         self.longest = min(LONGEST, positions(self.config) or LONGEST)
+        self._readable = cache(lambda token: self.tokenizers.target.readable([token])[0])
         self._choice = engine
         self._compute_type = compute_type
         self._engines: dict[EngineName, Engine] = {}
@@ -235,7 +237,7 @@ class Translator:
         return Translation(
             text="".join(next(texts) if part.source else part.text for part in document.parts),
             score=sum(hypothesis.score for hypothesis in chosen) / max(1, len(chosen)),
-            tokens=tuple(piece for each in chosen for piece in self.tokenizers.target.readable(each.tokens)),
+            tokens=tuple(self._readable(token) for hypothesis in chosen for token in hypothesis.tokens),
             source=source,
             target=target,
         )

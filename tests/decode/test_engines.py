@@ -235,6 +235,25 @@ def test_what_ships_is_used_unless_another_type_is_asked_for(
     assert own_cache.exists()
 
 
+def test_what_ships_beside_other_weights_is_not_used(make_model: MakeModel, own_cache: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "model"
+    shutil.copytree(make_model(), directory)
+    convert(directory, directory / "ctranslate2", "int8")
+    shutil.copy(make_model(seed=1) / "model.safetensors", directory / "model.safetensors")
+    asked = sentences(4)
+    found = opened(directory, "ctranslate2", None).search(asked, DecodeConfig())
+    assert found == opened(make_model(seed=1), "ctranslate2", "int8").search(asked, DecodeConfig())
+    assert own_cache.exists()
+
+
+def test_without_a_place_to_keep_it_the_form_is_made_each_time(
+    make_model: MakeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("PELLUCID_CACHE", str(tmp_path / "file" / "cache"))
+    assert opened(make_model(), "ctranslate2").search(sentences(1), DecodeConfig())
+
+
 def test_a_damaged_form_is_told_with_its_place(make_model: MakeModel, tmp_path: Path) -> None:
     directory = tmp_path / "model"
     shutil.copytree(make_model(), directory)

@@ -7,6 +7,7 @@ query heads that share keys and values get a copy each.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from pellucid.config import ModelConfig
 from pellucid.errors import UserError
-from pellucid.model_files import read_config, read_weights
+from pellucid.model_files import WEIGHTS, read_config, read_weights
 from pellucid.reference.functions import EPSILON, sinusoidal
 from pellucid.text.tokenizer import SPECIALS, Tokenizer, Tokenizers
 
@@ -26,6 +27,7 @@ Weights = Mapping[str, NDArray[np.floating]]
 ComputeType = Literal["float32", "int8"]
 
 STEPS = 64  # of an int8 weight on either side of 0
+MADE_OF = "weights.txt"
 POSITIONS = 2048  # rows of an exported position table: 4 MB at d_model 512
 
 
@@ -48,11 +50,30 @@ def convert(directory: Path, out: Path, compute_type: ComputeType) -> None:
         finished = Path(draft) / "model"
         finished.mkdir()
         spec.save(str(finished))
+        (finished / MADE_OF).write_text(_mark(directory), encoding="utf-8")
         try:
             finished.rename(out)
         except OSError:
             if not out.is_dir():  # else another process was faster, with the same bytes
                 raise
+
+
+def made_of(converted: Path, directory: Path) -> bool:
+    """Whether a converted form belongs to the weights beside it; without a mark it is taken at its word."""
+    mark = converted / MADE_OF
+    return not mark.is_file() or mark.read_text(encoding="utf-8") == _mark(directory)
+
+
+def _mark(directory: Path) -> str:
+    """Tells other weights at a glance: their size and the last of them, which no training leaves as they were."""
+    path = directory / WEIGHTS
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 65_536))
+            return f"{size} {hashlib.sha256(file.read()).hexdigest()}\n"
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", str(path), "copy the model again, whole") from None
 
 
 def check_supported(config: ModelConfig) -> None:

@@ -9,6 +9,7 @@ sentence, and several sentences are worked on at once: the number of workers cha
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import ComputeType, EngineName, Ids
 from pellucid.decode.engines.batches import equal_lengths
-from pellucid.decode.engines.convert import check_supported, convert, most_positions
+from pellucid.decode.engines.convert import check_supported, convert, made_of, most_positions
 from pellucid.decode.engines.workers import Workers
 from pellucid.decode.search import Hypothesis, Sentence, Watch, max_length
 from pellucid.errors import UserError
@@ -28,7 +29,7 @@ from pellucid.text.cache import cache_directory
 from pellucid.text.tokenizer import END, Tokenizers
 
 SHIPPED = "ctranslate2"  # the folder of a model directory that may hold the converted form
-FORM = 2  # raised when the same weights are to be converted anew
+FORM = 3  # raised when the same weights are to be converted anew
 
 
 class CTranslate2Engine:
@@ -38,7 +39,7 @@ class CTranslate2Engine:
         self.config = read_config(directory)
         check_supported(self.config)
         self.workers = Workers()
-        self._translator = _load(converted_form(directory, compute_type), self.workers.most)
+        self._translator = _open(directory, compute_type, self.workers.most)
         self.compute_type: ComputeType = "int8" if "int8" in self._translator.compute_type else "float32"
         self._source_pieces = tokenizers.source.pieces(range(len(tokenizers.source)))
         self._target_pieces = tokenizers.target.pieces(range(len(tokenizers.target)))
@@ -151,17 +152,22 @@ class CTranslate2Engine:
         return [self._target_pieces[number] for number in target]
 
 
-def converted_form(directory: Path, compute_type: ComputeType | None) -> Path:
-    """Where the CTranslate2 form of a model is: what ships with it, unless another compute type is asked for; else
-    made on first use (in int8, if nothing is asked for) and kept in the cache under the hash of all it is made of."""
+def _open(directory: Path, compute_type: ComputeType | None, workers: int) -> Any:
+    """Load what ships with the model, unless another compute type is asked for; else the form that is made on first
+    use (int8, if nothing is asked for) and kept in the cache under the hash of all it is made of."""
     shipped = directory / SHIPPED
-    if compute_type is None and (shipped / "model.bin").is_file():
-        return shipped
+    if compute_type is None and (shipped / "model.bin").is_file() and made_of(shipped, directory):
+        return _load(shipped, workers)
     compute_type = compute_type or "int8"
     path = cache_directory() / "ctranslate2" / f"{_hash(directory)}-{compute_type}-{FORM}"
-    if not path.is_dir():
-        convert(directory, path, compute_type)
-    return path
+    try:
+        if not path.is_dir():
+            convert(directory, path, compute_type)
+    except OSError:  # where nothing can be kept, it is made each time
+        with tempfile.TemporaryDirectory() as folder:
+            convert(directory, Path(folder) / "model", compute_type)
+            return _load(Path(folder) / "model", workers)
+    return _load(path, workers)
 
 
 def _hash(directory: Path) -> str:
