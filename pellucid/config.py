@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from types import UnionType
 from typing import Any, Literal, Self, cast, dataclass_transform, get_args, get_origin, get_type_hints
@@ -306,7 +305,7 @@ class DecodeConfig(Config):
     max_length: int | None = setting(
         default=None, doc="tokens at most; default: three times the source and ten more", least=1
     )
-    repetition_penalty: float = setting(default=1.0, doc="above 1: tokens already said are less likely", least=0)
+    repetition_penalty: float = setting(default=1.0, doc="above 1: tokens already said are less likely", least=0.01)
     no_repeat_ngram: int = setting(default=0, doc="no n tokens in a row come twice; 0: they may", least=0)
     stopping: Stopping = setting(
         default="ctranslate2",
@@ -352,15 +351,3 @@ def parse_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def split_settings(values: Mapping[str, Any], *kinds: type[Config]) -> list[dict[str, Any]]:
-    """Deal settings out to the configs that know their names; a name that none knows is an error."""
-    names = [kind.names() for kind in kinds]
-    every = [name for known in names for name in known]
-    unknown = [name for name in values if name not in every]
-    if unknown:
-        raise UserError(
-            Problem(f"unknown key (value {values[name]!r})", name, nearest(name, every)) for name in unknown
-        )
-    return [{name: value for name, value in values.items() if name in known} for known in names]

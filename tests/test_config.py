@@ -17,7 +17,6 @@ from pellucid.config import (
     parse_settings,
     parse_value,
     preset,
-    split_settings,
 )
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.shapes import weight_shapes
@@ -257,16 +256,6 @@ def test_parse_settings() -> None:
         "'d_model' is no setting",
         "'=3' is no setting",
         "' =3' is no setting",
-    ]
-
-
-def test_settings_are_dealt_out() -> None:
-    assert split_settings({"steps": 5, "norm": "rms"}, ModelConfig, TrainConfig) == [{"norm": "rms"}, {"steps": 5}]
-    with pytest.raises(UserError) as caught:
-        split_settings({"stepps": 5, "nrm": "rms", "seed": 1}, ModelConfig, TrainConfig)
-    assert [(problem.where, problem.remedy) for problem in caught.value.problems] == [
-        ("stepps", "did you mean 'steps'?"),
-        ("nrm", "did you mean 'norm'?"),
     ]
 
 

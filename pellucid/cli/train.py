@@ -22,10 +22,14 @@ def train(
     from_: Annotated[str | None, typer.Option("--from", help="Code of the source language.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Code of the target language.")] = None,
     both_ways: Annotated[bool, typer.Option("--both-ways", help="One model for both directions.")] = False,
-    preset: Annotated[str | None, typer.Option(help="tiny, small, base or big. [default: tiny]")] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file: [data] [model] [train]; flags win over it.")] = None,
+    preset: Annotated[str | None, typer.Option(help="tiny (the default), small, base or big.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file with the tables data, model, train; flags win over it.")
+    ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="key=value, any setting; may be repeated.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Train this long at most. [default: 30]")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Train this long at most; 30 where nothing sets a limit.")
+    ] = None,
     start_from: Annotated[Path | None, typer.Option(help="A model directory to fine-tune.")] = None,
     resume: Annotated[Path | None, typer.Option(help="A run directory to go on with.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen, and stop.")] = False,
@@ -34,6 +38,7 @@ def train(
 
     pellucid train --source train.en --target train.de --out runs/mine --minutes 60
     """
+    from pellucid.config import parse_settings
     from pellucid.errors import UserError
     from pellucid.training.api import resume_run, start_run
     from pellucid.training.run import Run
@@ -57,10 +62,11 @@ def train(
     data |= {name: word for name, word in words.items() if word} | ({"both_ways": True} if both_ways else {})
     flags = {"data": data, "train": {} if minutes is None else {"minutes": minutes}}
     if resume is not None:
-        changes = gather(None, None, flags, set_ or [])
-        if changes["data"] or changes["model"] or out or preset or config:
-            raise UserError("takes nothing but --minutes and --set of [train]", "--resume", "a run keeps its settings")
-        resume_run(Run(resume), changes["train"])
+        if data or out or preset or config:
+            raise UserError(
+                "takes nothing but --minutes and --set of TrainConfig", "--resume", "a run keeps its settings"
+            )
+        resume_run(Run(resume), flags["train"] | parse_settings(set_ or []))
         return
     settings = Settings.of(gather(config, preset, flags, set_ or []))
     if dry_run:

@@ -140,17 +140,25 @@ class Corpus:
         rows = np.isin(self._places[:, 0], numbers)
         return np.flatnonzero(np.tile(rows, 1 + self.both_ways)).astype(np.uint32)
 
-    def split(self, share: float, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """The pairs to train on, and a share of all of them, drawn by the seed, that is held out: at least one, never
-        the last. A pair is held out both ways."""
-        count = min(max(1, round(self.stored * share)), self.stored - 1)
-        rows = np.random.default_rng([seed, self.stored]).choice(self.stored, count, replace=False, shuffle=False)
-        held_out = np.sort(rows).astype(np.uint32)
+    def split(
+        self, share: float, seed: int, pairs: NDArray[np.uint32] | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """`pairs` (default: all) to train on, and a share of them, drawn by the seed, that is held out: at least one,
+        never the last. A pair is held out both ways."""
+        pairs = np.arange(len(self), dtype=np.uint32) if pairs is None else pairs
+        rows = pairs[pairs < self.stored]
+        count = min(max(1, round(len(rows) * share)), len(rows) - 1)
+        random = np.random.default_rng([seed, len(rows)])
+        held_out = np.sort(rows[random.choice(len(rows), count, replace=False, shuffle=False)])
         if self.both_ways:
             held_out = np.concatenate([held_out, held_out + np.uint32(self.stored)])
-        kept = np.ones(len(self), bool)
-        kept[held_out] = False
-        return np.arange(len(self), dtype=np.uint32)[kept], held_out
+        return self.others(held_out, pairs), held_out
+
+    def others(self, pairs: NDArray[np.uint32], among: NDArray[np.uint32] | None = None) -> NDArray[np.uint32]:
+        """The pairs of `among` (default: all) that are not in `pairs`, with one byte a pair to find them."""
+        chosen = np.ones(len(self), bool)
+        chosen[pairs] = False
+        return np.flatnonzero(chosen).astype(np.uint32) if among is None else among[chosen[among]]
 
     def _reversible(self) -> bool:
         tagged = set(self.about["languages"]) <= set(self.tokenizers.source.languages)

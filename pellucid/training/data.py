@@ -152,17 +152,15 @@ def prepare(
     corpus = _stored(pairs, data, tokenizers)
     earlier_files = {*listed(data.earlier_source), *listed(data.earlier_pairs)}
     earlier = corpus.pairs_from(earlier_files)
-    new = np.setdiff1d(np.arange(len(corpus), dtype=np.uint32), earlier, assume_unique=True)
+    new = corpus.others(earlier)
     count = min(len(earlier), round(len(new) * data.earlier_share / (1 - data.earlier_share)))
     if data.corpus or data.valid_source or data.valid_pairs:
         as_it_is = Rules(drop_duplicates=False, identical_words=0, max_ratio=0.0)  # of a test set nothing is left out
         valid_corpus = _stored(_pairs(data, as_it_is, "valid"), data, tokenizers)
         return Data(corpus, new, valid_corpus, np.arange(len(valid_corpus), dtype=np.uint32), earlier, count)
-    _, held_out = corpus.split(HELD_OUT, train.seed)
-    held_out = np.setdiff1d(held_out, earlier, assume_unique=True)
-    train_pairs = np.setdiff1d(new, held_out, assume_unique=True)
-    if not (len(train_pairs) and len(held_out)):
-        raise UserError("too few pairs to hold some out", "data", "give validation files, or more pairs")
+    if len(new) < 2:
+        raise UserError("too few pairs to hold one out", "data", "give validation files, or more pairs")
+    train_pairs, held_out = corpus.split(HELD_OUT, train.seed, new)
     return Data(corpus, train_pairs, corpus, held_out, earlier, count)
 
 

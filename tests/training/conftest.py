@@ -13,8 +13,8 @@ from pellucid.training.display import Display
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings
 
-WORDS = "one two three four five six seven eight nine ten".split()
-ROMAN = "i ii iii iv v vi vii viii ix x".split()
+WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+ROMAN = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"]
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +36,16 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 TINY = ModelConfig(d_model=16, heads=2, feed_forward=32, encoder_layers=1, decoder_layers=1, dropout=0.2)
 SHORT = TrainConfig(
-    steps=24, batch_tokens=256, warmup=10, learning_rate=5e-3, threads=1, checkpoint_every=5, average=3, validate_every=8,
+    steps=24,
+    batch_tokens=256,
+    warmup=10,
+    learning_rate=5e-3,
+    threads=1,
+    checkpoint_every=5,
+    average=3,
+    validate_every=8,
     validate_pairs=4,
-)  # fmt: skip
+)
 
 
 @pytest.fixture

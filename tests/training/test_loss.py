@@ -40,9 +40,7 @@ def test_value_and_gradients_equal_torch(
 def test_hand_written_gradient_is_the_numerical_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loss_module, "CHUNK", 40)
     features, weight, bias, targets = example(1)
-    assert torch.autograd.gradcheck(
-        lambda f, w, b: cross_entropy(f, w, b, targets, 0.1), (features, weight, bias)
-    )
+    assert torch.autograd.gradcheck(lambda f, w, b: cross_entropy(f, w, b, targets, 0.1), (features, weight, bias))
 
 
 def test_equals_the_reference_where_padding_is_left_out() -> None:

@@ -16,12 +16,14 @@ import torch
 from safetensors.torch import load_file
 
 from pellucid.errors import UserError
+from pellucid.text.batch import Batch
 from pellucid.training import loop
 from pellucid.training.api import prepare_data, resume_run, start_run
 from pellucid.training.display import Display
 from pellucid.training.loop import begin, update, updates
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings
+from pellucid.training.validate import batch_loss
 
 from .conftest import StopAt
 
@@ -31,7 +33,9 @@ def model_bytes(run: Run) -> bytes:
 
 
 def test_run_directory_is_as_promised(trained: Run) -> None:
-    assert {"config.toml", "log.jsonl", "checkpoints", "curves.png", "model"} <= {p.name for p in trained.directory.iterdir()}
+    assert {"config.toml", "log.jsonl", "checkpoints", "curves.png", "model"} <= {
+        p.name for p in trained.directory.iterdir()
+    }
     names = {p.name for p in trained.model.iterdir()}
     assert names == {"config.json", "tokenizer.json", "model.safetensors", "languages.json", "README.md"}
     steps = [entry for entry in trained.history() if "loss" in entry]
@@ -109,8 +113,6 @@ def test_accumulated_gradients_equal_those_of_the_large_batch(settings: Settings
             pairs = [int(pair) for batch in small for pair in batch.pairs]
             update(training, small)
         else:
-            from pellucid.text.batch import Batch
-
             update(training, [Batch.of(data.corpus, pairs)])
         weights.append({name: value.clone() for name, value in training.model.weights().items()})
     for name, value in weights[0].items():
@@ -120,7 +122,7 @@ def test_accumulated_gradients_equal_those_of_the_large_batch(settings: Settings
 def test_a_loss_that_is_not_finite_stops_before_the_update_and_names_the_lines(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true_loss = loop.batch_loss
+    true_loss = batch_loss
     calls = []
 
     def poisoned(model, batch, smoothing):  # type: ignore[no-untyped-def]
@@ -142,8 +144,6 @@ def test_a_loss_that_is_not_finite_stops_before_the_update_and_names_the_lines(
 def test_a_full_disk_keeps_the_last_checkpoint(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pellucid.training import checkpoint
-
     run = Run(tmp_path / "run")
     calls = []
 
@@ -152,7 +152,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
         if len(calls) > 6:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError, match="No space left on device"):
         start_run(run, settings)
     monkeypatch.undo()
@@ -161,7 +161,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
 
 
 def kill_and_resume(settings: Settings, directory: Path, moments: int, seed: int) -> None:
-    """Kill a run without warning again and again, while it does little else than write checkpoints; resume each time."""
+    """Kill a run again and again while it does little else than write checkpoints; resume each time."""
     chance = random.Random(seed)
     directory.mkdir()
     config = directory / "settings.toml"
@@ -201,7 +201,9 @@ def test_killed_at_twenty_moments_a_run_resumes_to_the_same_weights(settings: Se
 
 
 def test_patience_ends_a_run_early(settings: Settings, tmp_path: Path) -> None:
-    train = settings.train.changed(steps=None, epochs=1000, patience=1, validate_every=1, learning_rate=0.0, validate_pairs=0)
+    train = settings.train.changed(
+        steps=None, epochs=1000, patience=1, validate_every=1, learning_rate=0.0, validate_pairs=0
+    )
     run = start_run(Run(tmp_path / "run"), replace(settings, train=train))
     assert len([entry for entry in run.history() if "loss" in entry]) == 2  # a loss that never falls: second is enough
 
