@@ -293,7 +293,9 @@ class DecodeConfig(Config):
         default="beam", doc="greedy: the likeliest token; beam: the likeliest sequences; sample: drawn"
     )
     beam: int = setting(default=5, doc="hypotheses kept alive", least=1)
-    length_penalty: float = setting(default=1.0, doc="exponent of the length a score is divided by; 0: none")
+    length_penalty: float = setting(
+        default=1.0, doc="exponent of the length a score is divided by; 0: none", least=-10, most=10
+    )
     top_k: int | None = setting(default=None, doc="sample from the k likeliest tokens", least=1)
     top_p: float | None = setting(
         default=None, doc="sample from the fewest tokens whose probability exceeds p", least=0, most=1

@@ -27,7 +27,9 @@ def temperature(scores: Floats, degree: float) -> Floats:
     """Above 1 flattens, below 1 sharpens; at 0 only the likeliest token is left."""
     if degree == 0:
         return top_k(scores, 1)
-    return scores / degree
+    below: Floats = scores - scores.max(axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):  # next to 0 all but the likeliest become -inf, as they should
+        return below / max(degree, float(np.finfo(scores.dtype).tiny))
 
 
 def top_k(scores: Floats, k: int) -> Floats:

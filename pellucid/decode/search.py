@@ -110,9 +110,10 @@ class State:
 
 
 def max_length(sentence: Sentence, config: DecodeConfig, positions: int | None = None) -> int:
-    """Most steps for a sentence, the end counted: as asked, else three times the source and ten more after the prefix;
-    never more than the positions a model has."""
-    asked = config.max_length or 3 * len(sentence.source) + 10 + len(sentence.prefix)
+    """Most steps for a sentence, the end counted: as asked, else three times the source and ten more after the prefix
+    (and room for the least that is asked for); never more than the positions a model has."""
+    usual = 3 * len(sentence.source) + 10 + len(sentence.prefix)
+    asked = config.max_length or max(usual, config.min_length + 1)
     return asked if positions is None else min(asked, positions)
 
 

@@ -105,6 +105,7 @@ REQUESTS = [
     DecodeConfig(beam=3, no_repeat_ngram=2, max_length=6),
     DecodeConfig(strategy="greedy", repetition_penalty=1.2, no_repeat_ngram=1, min_length=2),
     DecodeConfig(beam=3, n_best=3, length_penalty=-0.5),
+    DecodeConfig(beam=2, min_length=60),
 ]
 
 

@@ -22,6 +22,9 @@ def test_temperature_by_hand() -> None:
     # At 0.5 every probability is squared before they are normalised: 1/9 and 4/9 become 1/5 and 4/5.
     np.testing.assert_allclose(np.exp(filters.log_softmax(filters.temperature(log(1 / 3, 2 / 3), 0.5))), [0.2, 0.8])
     assert filters.temperature(log(0.2, 0.5, 0.3), 0).tolist() == [-INF, np.log(0.5), -INF]
+    for dtype in (np.float32, np.float64):
+        coldest = filters.temperature(log(0.2, 0.5, 0.3).astype(dtype), 1e-300)
+        assert np.exp(filters.log_softmax(coldest)).tolist() == [0.0, 1.0, 0.0]
 
 
 def test_top_k_keeps_exactly_k_of_each_row() -> None:

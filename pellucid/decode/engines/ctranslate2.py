@@ -29,6 +29,7 @@ from pellucid.text.cache import cache_directory
 from pellucid.text.tokenizer import END, Tokenizers
 
 SHIPPED = "ctranslate2"  # the folder of a model directory that may hold the converted form
+COLDEST = 1e-6  # a temperature below takes the likeliest token; CTranslate2 would divide by it in float32
 FORM = 3  # raised when the same weights are to be converted anew
 
 
@@ -125,14 +126,14 @@ class CTranslate2Engine:
             coverage_penalty=0,
             repetition_penalty=config.repetition_penalty,
             no_repeat_ngram_size=min(config.no_repeat_ngram, most),  # it takes numbers of 32 bits
-            min_decoding_length=config.min_length,
+            min_decoding_length=min(config.min_length, most),
             max_decoding_length=most,
             max_input_length=0,
             return_scores=True,
             return_end_token=True,
             sampling_topk=1 if not sample or config.top_p == 0 else min(config.top_k or 0, len(self._target_pieces)),
             sampling_topp=config.top_p or 1.0,
-            sampling_temperature=config.temperature,
+            sampling_temperature=config.temperature if config.temperature > COLDEST else 0,
             callback=callback,
         )
         return results
