@@ -122,7 +122,7 @@ function heatmap({ values, rows, columns = null, kind = "signed", title, note = 
   const left = width(rows) + 8;
   const top = labelled ? width(columns) + 8 : 0;
   const [canvas, context] = sharpCanvas(left + wide * cell[0] + 1, top + high * cell[1] + 1, {
-    tabindex: 0, role: "img", "aria-label": `${title}: ${high} by ${wide}. The arrow keys read cell by cell.`,
+    tabindex: 0, role: "img", "aria-label": `${title.replace(/[_{}]/g, "")}: ${high} by ${wide}. The arrow keys read cell by cell.`,
   });
   const readout = element("output", { class: "readout", "aria-live": "polite" });
   const largest = largestOf(values);

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pellucid.errors import UserError
+from pellucid.reference.functions import Array
 from pellucid.tracing.trace import PARTS, Node, Part, Token, Trace
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _alignment(trace: Trace) -> Figure:
         for row, values in enumerate(weights):
             for column, weight in enumerate(values):
                 if weight >= 0.05:
-                    colour = "white" if weight > 0.45 else INK
+                    colour = "white" if weight > 0.35 else INK
                     plot.text(column, row, f"{weight:.0%}", ha="center", va="center", fontsize=6.5, color=colour)
     return figure
 
@@ -138,11 +139,12 @@ def _figure(width: float, height: float, title: str) -> Figure:
     return figure
 
 
-def _heatmap(plot: Axes, weights: object) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
+def _heatmap(plot: Axes, weights: Array) -> None:
+    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
     colours = LinearSegmentedColormap.from_list("weights", ["#fbfaf7", "#a9cbe0", "#3d83b0", "#0d3554"])
-    plot.imshow(weights, cmap=colours, vmin=0, vmax=1, aspect="equal", interpolation="nearest")  # type: ignore[arg-type]
+    lifted = PowerNorm(0.6, 0, 1)  # small weights of long sentences can still be seen
+    plot.imshow(weights, cmap=colours, norm=lifted, aspect="equal", interpolation="nearest")
     for side in plot.spines.values():
         side.set_color(LINE)
 

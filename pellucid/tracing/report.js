@@ -79,7 +79,7 @@ function drawWords() {
     });
     const best = weights.map((weight, other) => [weight, other]).sort((a, b) => b[0] - a[0]).slice(0, 3);
     const told = best.filter(([weight]) => weight >= 0.01).map(([weight, other]) => `${sides[sides[side].other].tokens[other].text} ${percent(weight)}`);
-    place("aligned").textContent = `${sides[side].tokens[at].text}  ←  ${told.join(",  ")}`;
+    place("aligned").textContent = `${sides[side].tokens[at].text}  ${side === "source" ? "→" : "←"}  ${told.join(",  ")}`;
   };
   for (const [side, { tokens }] of Object.entries(sides)) place(side).append(...tokens.map((token, at) =>
     element("button", { class: "token", type: "button", title: `token ${token.id}, position ${at}`, "aria-pressed": "false",
@@ -192,7 +192,7 @@ function drawLayer() {
   const turned = trace.config.positions === "rotary" && !cross ? ", turned by their positions" : "";
   const scores = value(ofLayer(`${kind}.scores`)).values[chosen.head];
   const weights = value(ofLayer(`${kind}.weights`)).values[chosen.head];
-  const size = Math.max(9, Math.min(20, Math.floor(360 / Math.max(scores.length, scores[0].length))));
+  const size = Math.max(9, Math.min(18, Math.floor(360 / Math.max(scores.length, scores[0].length))));
   const square = (values, title, note, how) => heatmap({ values, rows: queries.slice(0, values.length), title, note, kind: how,
     columns: keys.slice(0, values[0].length), cell: [size, size] });
   const mask = trace.masks[chosen.part].map((row) => row.map((open) => (open ? 1 : 0)));
@@ -251,7 +251,7 @@ function chooseStep(at) {
   place("step-about").textContent = `Step ${at + 1}: ${step.chosen.text} was said, with ${percent(step.chosen.probability)}. ${rank} ` +
     `The choice was open by ${step.entropy.toFixed(2)} bits.${differs}`;
   const names = { greedy: "greedy", top_k: "top-k", top_p: "top-p" };
-  const headings = ["token", ["", "wide"], ["probability", "number"],
+  const headings = ["token", ["share", "wide"], ["probability", "number"],
     ...step.pools.map((pool) => [pool.rule === "greedy" ? "greedy" : `${names[pool.rule]} ${pool.setting} (of ${pool.size})`, "number"])];
   place("candidates").replaceChildren(table(headings, step.candidates.map((candidate, rankHere) => ({
     said: candidate.id === step.chosen.id,

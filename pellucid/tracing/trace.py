@@ -78,7 +78,7 @@ class Node:
     text: str
     log_prob: float  # of the hypothesis up to here
     score: float  # log_prob / length ** length_penalty
-    fate: Fate  # lived on in the beam, ended as a whole hypothesis, or died for want of room
+    fate: Fate  # lived on (at the last step: unfinished when the search was over), ended as a whole, or died
     best: bool  # on the way to the best hypothesis
 
 
