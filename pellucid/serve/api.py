@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
 from importlib.metadata import version
 from math import isfinite
 from typing import Any
@@ -30,7 +31,8 @@ def routes(service: Service) -> APIRouter:
         values = _known(await read_json(request), spec.translation())
         async with service.admitted(request, values.get("api_key"), values.get("text")):
             texts = service.texts(values.get("text"), "text")
-            wanted = [(options, (text,)) for options, text in zip(_options(service, texts, values), texts, strict=True)]
+            options = await asyncio.to_thread(_options, service, texts, values)
+            wanted = [(each, (text,)) for each, text in zip(options, texts, strict=True)]
             found = await service.translate(request, wanted, values.get("prefix", ""))
             answers = [_translation(translation) for [translation] in found]
             return Json(answers if isinstance(values["text"], list) else answers[0])
@@ -40,12 +42,23 @@ def routes(service: Service) -> APIRouter:
         values = _known(await read_json(request), spec.streaming())
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(service.admitted(request, values.get("api_key"), values.get("text")))
-            [text, *more] = service.texts(values.get("text"), "text")
-            if more:
-                raise HTTPException(400, "a stream is of one text")
-            [options] = _options(service, [text], {"strategy": "greedy"} | values)
+            text = _one(service.texts(values.get("text"), "text"))
+            [options] = await asyncio.to_thread(_options, service, [text], {"strategy": "greedy"} | values)
             events = _events(service, text, options, stack.pop_all())
             return StreamingResponse(events, media_type="text/event-stream")
+
+    @router.post(
+        "/explain", openapi_extra=spec.documented(spec.EXPLAIN, "json"), summary="A translation from the inside"
+    )
+    async def explain(request: Request) -> Response:
+        values = _known(await read_json(request), spec.EXPLAIN)
+        async with service.admitted(request, values.get("api_key"), values.get("text")):
+            text = _one(service.texts(values.get("text"), "text"))
+            target_text = values.get("target_text")
+            if target_text is not None:
+                target_text = _one(service.texts(target_text, "target_text"))
+            [options] = await asyncio.to_thread(_options, service, [text], values)
+            return Response(await service.explain(text, options, target_text), media_type="application/json")
 
     @router.get("/model", summary="What the model is, and what may be asked of it")
     async def model() -> Response:
@@ -63,6 +76,12 @@ def _known(values: dict[str, Any], schema: spec.Schema) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _one(texts: list[str]) -> str:
+    if len(texts) > 1:
+        raise HTTPException(400, "one text at a time: this takes no list")
+    return texts[0]
+
+
 def _options(service: Service, texts: list[str], values: dict[str, Any]) -> list[Options]:
     """How each text is translated: in the same way, but for the language it may be in."""
     config = service.decoding({name: values[name] for name in DecodeConfig.names() if name in values})
@@ -77,15 +96,16 @@ def _options(service: Service, texts: list[str], values: dict[str, Any]) -> list
     return [Options(*way, config, values.get("protect", False), values.get("split")) for way in ways]
 
 
-async def _events(service: Service, text: str, options: Options, admitted: AsyncExitStack) -> AsyncIterator[bytes]:
+async def _events(service: Service, text: str, options: Options, admitted: AsyncExitStack) -> AsyncGenerator[bytes]:
     """Server-sent events: `start`, a `piece` each time there is more, and `end`; or `error`, which ends it too."""
     async with admitted:
         yield _event("start", {"source": options.source, "target": options.target})
         pieces = []
         try:
-            async for piece in service.stream(text, options):
-                pieces.append(piece)
-                yield _event("piece", {"text": piece})
+            async with aclosing(service.stream(text, options)) as stream:
+                async for piece in stream:
+                    pieces.append(piece)
+                    yield _event("piece", {"text": piece})
             yield _event("end", {"text": "".join(pieces)})
         except BusyError:
             yield _event("error", {"error": busy().detail})

@@ -93,15 +93,16 @@ class Gate:
         limit = self._config.bytes_limit
         announced = Headers(scope=scope).get("content-length", "")
         size = 0
+        too_large = HTTPException(413, f"the body is larger than {limit} bytes", {"Connection": "close"})
 
         async def receive_some() -> Message:
             nonlocal size
             if announced.isdigit() and over(int(announced), limit):
-                raise HTTPException(413, f"the body is larger than {limit} bytes")
+                raise too_large
             message = await receive()
             size += len(message.get("body", b""))
             if over(size, limit):
-                raise HTTPException(413, f"the body is larger than {limit} bytes")
+                raise too_large
             return message
 
         return receive_some

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
 from pellucid.decode.translator import Translation
+from pellucid.decode.ways import Way
 from pellucid.serve.batcher import Options
 from pellucid.serve.gate import Json
 from pellucid.serve.languages import NAMES
@@ -32,7 +34,8 @@ def routes(service: Service) -> APIRouter:
     async def detect(request: Request) -> Response:
         parameters = await read_parameters(request)
         async with service.admitted(request, parameters.get("api_key"), parameters.get("q")):
-            return Json(service.languages.detect("\n".join(service.texts(parameters.get("q"), "q"))))
+            text = "\n".join(service.texts(parameters.get("q"), "q"))
+            return Json(await asyncio.to_thread(service.languages.detect, text))
 
     @router.get("/languages", summary="The languages, and into which each can be translated")
     async def languages() -> Response:
@@ -58,8 +61,11 @@ async def _translate(service: Service, request: Request, parameters: dict[str, A
     alternatives = _alternatives(service, parameters.get("alternatives"))
     config = service.decoding({"n_best": alternatives + 1, "beam": max(BEAM, alternatives + 1)})
 
-    pages = [Page(text) if form == "html" else Plain(text) for text in q]
-    ways = [service.languages.way(" ".join(page.texts), source, target) for page in pages]
+    def read() -> tuple[list[Page | Plain], list[Way]]:
+        pages = [Page(text) if form == "html" else Plain(text) for text in q]
+        return pages, [service.languages.way(" ".join(page.texts), source, target) for page in pages]
+
+    pages, ways = await asyncio.to_thread(read)  # a long text takes a while, and others should not wait for it
     found = await service.translate(
         request, [(Options(*way, config), page.texts) for way, page in zip(ways, pages, strict=True)]
     )
@@ -70,9 +76,11 @@ async def _translate(service: Service, request: Request, parameters: dict[str, A
 
     answer: dict[str, list[Any]] = {"translatedText": [best for best, *_ in ranks]}
     if source == "auto":
-        answer["detectedLanguage"] = [
-            service.languages.detected(" ".join(page.texts), way) for page, way in zip(pages, ways, strict=True)
-        ]
+        answer["detectedLanguage"] = await asyncio.to_thread(
+            lambda: [
+                service.languages.detected(" ".join(page.texts), way) for page, way in zip(pages, ways, strict=True)
+            ]
+        )
     if alternatives:
         answer["alternatives"] = [list(dict.fromkeys(text for text in rest if text != best)) for best, *rest in ranks]
     return answer if isinstance(parameters["q"], list) else {name: values[0] for name, values in answer.items()}

@@ -41,19 +41,14 @@ def _written(piece: str, before: str, after: str) -> str:
 def _pieces(source: str) -> list[tuple[str, bool]]:
     reader = _Reader(source)
     reader.feed(source)
-    reader.close()
+    reader.finish(source)
     ends = [start for start, _ in reader.starts[1:]] + [len(source)]
-    pieces: list[tuple[str, bool]] = []
-    for (start, is_text), end in zip(reader.starts, ends, strict=True):
-        before = ""
-        if pieces and pieces[-1][1] == is_text:  # an entity comes alone, and belongs to the text around it
-            before, _ = pieces.pop()
-        pieces.append((before + source[start:end], is_text))
+    pieces = [(source[start:end], is_text) for (start, is_text), end in zip(reader.starts, ends, strict=True)]
     return [(piece, is_text and not unescape(piece).isspace()) for piece, is_text in pieces if piece]
 
 
 class _Reader(HTMLParser):
-    """Notes where each construct begins and whether it is text. The pieces are then cut from the source itself, so
+    """Notes where text begins and where markup does. The pieces are then cut from the source itself, so
     that nothing is lost in what the parser makes of them."""
 
     def __init__(self, source: str) -> None:
@@ -65,9 +60,20 @@ class _Reader(HTMLParser):
         self._kept = ""  # the element whose content is left alone,
         self._depth = 0  # and how many of its name are open
 
-    def _note(self, is_text: bool) -> None:
+    def finish(self, source: str) -> None:
+        """What the parser is left with is half a tag, which stays as it is, or half an entity, which is text. `close`
+        would try it again and again, in a time that grows with the square of its length."""
+        is_tag = source.startswith("<", self._place())
+        self._note(not is_tag)
+
+    def _place(self) -> int:
         line, column = self.getpos()
-        self.starts.append((self._lines[line - 1] + column, is_text and not self._depth))
+        return self._lines[line - 1] + column
+
+    def _note(self, is_text: bool) -> None:
+        is_text = is_text and not self._depth
+        if is_text != self.starts[-1][1]:  # an entity comes alone, and belongs to the text around it
+            self.starts.append((self._place(), is_text))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._note(False)

@@ -40,7 +40,8 @@ async def _body(request: Request) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             return await request.body()
     except TimeoutError:
-        raise HTTPException(408, f"the body took longer than {BODY_SECONDS} s to arrive") from None
+        what = f"the body took longer than {BODY_SECONDS} s to arrive"
+        raise HTTPException(408, what, {"Connection": "close"}) from None
 
 
 def _json(body: bytes) -> dict[str, Any]:

@@ -39,9 +39,14 @@ def run(
             timeout_graceful_shutdown=int(config.timeout) + 5,
         )
     )
-    # The server raises the signal again when all is done; that the service was asked to end is no failure.
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    # For a signal that comes before the server listens to them, and for the one it raises again when all is done: to
+    # have been asked to end is no failure.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, end)
     shown = f"[{host}]" if ":" in host else host
     print(f"Pellucid listens on http://{shown}:{listener.getsockname()[1]}", flush=True)
     server.run(sockets=[listener])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import HTTPException, Request
 
@@ -24,8 +24,6 @@ from pellucid.serve.metrics import Metrics
 from pellucid.serve.settings import ServeConfig, over
 from pellucid.serve.streams import Streams
 from pellucid.text.tokenizer import well_formed
-
-Item = TypeVar("Item")
 
 
 class Service:
@@ -140,14 +138,32 @@ class Service:
             gone.cancel()
             work.cancel()
 
-    async def stream(self, text: str, options: Options) -> AsyncIterator[str]:
+    async def explain(self, text: str, options: Options, target_text: str | None) -> str:
+        """The trace of a translation, as JSON."""
+
+        def start() -> Iterator[str]:
+            from pellucid.tracing import explain
+
+            trace = explain(self.translator, text, options.source, options.target, target_text=target_text)
+            yield trace.to_json()
+
+        try:
+            [trace] = [trace async for trace in self.streams.read(start, self.config.timeout)]
+        except BusyError:
+            raise busy() from None
+        except TimeoutError:
+            raise too_slow(self.config) from None
+        return trace
+
+    async def stream(self, text: str, options: Options) -> AsyncGenerator[str]:
         """The translation of a text, piece by piece."""
 
         def start() -> Iterator[str]:
             return self.translator.stream(text, options.source, options.target, options.config)
 
-        async for piece in self.streams.read(start, self.config.timeout):
-            yield piece
+        async with aclosing(self.streams.read(start, self.config.timeout)) as pieces:
+            async for piece in pieces:
+                yield piece
         self._count([text], [])
 
     def _translate(self, options: Options, texts: list[str], prefixes: list[str]) -> list[Translation]:

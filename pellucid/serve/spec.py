@@ -14,6 +14,10 @@ Bodies = Literal["json", "forms"]
 _STRING = {"type": "string"}
 _TEXTS = {"oneOf": [_STRING, {"type": "array", "items": _STRING}]}
 _KEY = {"api_key": _STRING | {"description": "needed where the server asks for keys"}}
+_WAY = {
+    "source": _STRING | {"description": "language code; left out: found by what the text looks like"},
+    "target": _STRING | {"description": "language code; left out: the only one possible"},
+}
 
 TRANSLATE: Schema = {
     "type": "object",
@@ -28,6 +32,18 @@ TRANSLATE: Schema = {
     },
 }
 DETECT: Schema = {"type": "object", "required": ["q"], "properties": {"q": _STRING, **_KEY}}
+
+
+EXPLAIN: Schema = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {
+        "text": _STRING | {"description": "a sentence; of several, the first is explained"},
+        **_WAY,
+        "target_text": _STRING | {"description": "explain this translation instead of the model's own"},
+        **_KEY,
+    },
+}
 
 
 def options() -> dict[str, Schema]:
@@ -57,8 +73,7 @@ def translation() -> Schema:
     """The body of /api/translate."""
     extra = {
         "text": _TEXTS,
-        "source": _STRING | {"description": "language code; left out: found by what the text looks like"},
-        "target": _STRING | {"description": "language code; left out: the only one possible"},
+        **_WAY,
         "prefix": _STRING | {"description": "what the translation must begin with"},
         "protect": {"type": "boolean", "default": False, "description": "keep placeholders and tags whole"},
         "split": {"type": "boolean", "description": "whether to split into sentences; default: if there are languages"},

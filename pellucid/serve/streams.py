@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -20,7 +20,7 @@ class Streams:
         self._capacity = capacity
         self.unfinished = 0  # changed on the event loop only
 
-    async def read(self, start: Callable[[], Iterator[Item]], timeout: float) -> AsyncIterator[Item]:
+    async def read(self, start: Callable[[], Iterator[Item]], timeout: float) -> AsyncGenerator[Item]:
         """The items as they come. A reader who leaves stops the work at its next item."""
         if self.unfinished >= self._capacity:
             raise BusyError

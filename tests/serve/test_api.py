@@ -13,6 +13,7 @@ import pytest
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.translator import Translation, Translator
+from pellucid.tracing import explain
 
 CAT = "the cat sat on the mat"
 EN_DE = {"source": "en", "target": "de"}
@@ -200,6 +201,48 @@ def test_more_streams_than_may_wait_are_turned_away(serve: Any, slow: Slow) -> N
             pass
         assert events(client.post("/api/stream", {"text": CAT}).body)[-1][0] == "error"
         response.close()
+
+
+def test_explain_is_the_trace_that_python_gives(shared: Any, translator: Translator) -> None:
+    answer = shared.post("/api/explain", {"text": CAT, **EN_DE})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.body.decode() == explain(translator, CAT, "en", "de").to_json()
+    answer = shared.post("/api/explain", {"text": CAT, "target": "de", "target_text": "die Katze"})
+    assert answer.body.decode() == explain(translator, CAT, "en", "de", target_text="die Katze").to_json()
+    for wrong in (
+        {"text": ""},
+        {"text": "---"},
+        {"text": [CAT, CAT]},
+        {"text": CAT, "target_text": 7},
+        {"text": CAT, "target_text": "die Katze " * 300},
+        {"text": CAT, "beam": 3},
+        {"text": CAT, "target": "xx"},
+    ):
+        assert shared.post("/api/explain", wrong).status == 400
+
+
+def test_an_explanation_that_takes_too_long_is_given_up(
+    serve: Any, held_reference: threading.Event, translator: Translator
+) -> None:
+    client = serve(threads=1, queue_limit=1, timeout=0.05)
+    answer = client.post("/api/explain", {"text": CAT, **EN_DE})
+    held_reference.set()
+    assert answer.status == 503
+    assert "longer than" in answer.json["error"]
+
+
+@pytest.fixture
+def held_reference(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Opening an engine waits until a test lets it."""
+    event, opened = threading.Event(), translator.open
+
+    def wait(name: Any) -> Any:
+        assert event.wait(60)
+        return opened(name)
+
+    monkeypatch.setattr(translator, "open", wait)
+    yield event
+    event.set()
 
 
 def test_the_model_is_described(shared: Any, translator: Translator) -> None:

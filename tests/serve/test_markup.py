@@ -68,6 +68,10 @@ def tags(source: str) -> list[str]:
         ("a < b", ["a < b"], "A &lt; B"),
         ("it's &quot;so&quot;", ['it\'s "so"'], 'IT\'S "SO"'),
         ("<img alt='x'>", [], "<img alt='x'>"),
+        ("r&d", ["r&d"], "R&amp;D"),
+        ("a <b", ["a "], "A <b"),
+        ("a<!-- b", ["a"], "A<!-- b"),
+        ("a<script>b", ["a"], "A<script>b"),
         ("", [], ""),
     ],
 )
