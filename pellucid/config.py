@@ -217,8 +217,24 @@ class ModelConfig(Config):
 
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "tiny": {"d_model": 128, "heads": 4, "feed_forward": 256, "encoder_layers": 4, "decoder_layers": 4},
-    "small": {"d_model": 256, "heads": 4, "feed_forward": 1024, "encoder_layers": 6, "decoder_layers": 3},
+    # Small models have pre-norm: it learns faster and forgives high learning rates.
+    "tiny": {
+        "d_model": 128,
+        "heads": 4,
+        "feed_forward": 256,
+        "encoder_layers": 4,
+        "decoder_layers": 4,
+        "norm_place": "pre",
+    },
+    "small": {
+        "d_model": 256,
+        "heads": 4,
+        "feed_forward": 1024,
+        "encoder_layers": 6,
+        "decoder_layers": 3,
+        "norm_place": "pre",
+    },
+    # The paper's two.
     "base": {},
     "big": {"d_model": 1024, "heads": 16, "feed_forward": 4096, "dropout": 0.3},
 }
@@ -257,13 +273,16 @@ class TrainConfig(Config):
     weight_decay: float = setting(default=0.0, doc="pull of the weights towards zero", least=0)
     beta_1: float = setting(default=0.9, doc="memory of the gradient's mean", least=0, most=1)
     beta_2: float = setting(default=0.98, doc="memory of the gradient's square", least=0, most=1)
-    learning_rate: float = setting(
-        default=1e-3,
-        doc="the highest one; for schedule 'paper' a factor on d_model^-0.5 min(step^-0.5, step warmup^-1.5)",
+    learning_rate: float | None = setting(
+        default=None,
+        doc="the highest one; default: 0.0225 d_model^-0.5, which is 1e-3 for the base model. For schedule 'paper' "
+        "a factor on d_model^-0.5 min(step^-0.5, step warmup^-1.5); default: 1",
         least=0,
     )
     schedule: Schedule = setting(default="inverse_sqrt", doc="how the learning rate changes after the warm-up")
-    warmup: int = setting(default=2000, doc="steps over which the learning rate rises from 0", least=0)
+    warmup: int | None = setting(
+        default=None, doc="steps over which the learning rate rises from 0; default: 2.5 d_model", least=0
+    )
     label_smoothing: float = setting(
         default=0.1, doc="probability spread evenly over the vocabulary", least=0, most=0.9
     )

@@ -39,3 +39,10 @@ def test_the_papers_formula() -> None:
 
 def test_constant_stays() -> None:
     assert rate(10**6, "constant") == 0.8
+
+
+def test_defaults_follow_the_size_of_the_model() -> None:
+    # 0.0225 / sqrt(64) after 2.5 * 64 steps
+    assert learning_rate(160, TrainConfig(), 64) == pytest.approx(0.0028125)
+    assert learning_rate(80, TrainConfig(), 64) == pytest.approx(0.0028125 / 2)
+    assert learning_rate(640, TrainConfig(schedule="paper"), 64) == pytest.approx(640**-0.5 / 8)
