@@ -19,7 +19,7 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 def page(trace: Trace) -> str:
     style = _read("report.css")
-    script = _read("heatmap.js") + _read("report.js").removeprefix('"use strict";\n')
+    script = "\n".join(map(_read, ("heatmap.js", "search.js", "report.js")))
     pieces = {
         "policy": escape(policy(style, script)),
         "title": escape(f"{trace.text} → {trace.translation}"),

@@ -269,3 +269,12 @@ def test_the_model_is_named_by_its_run(make_model: MakeModel, tmp_path: Path) ->
     run.mkdir()
     (run / "model").symlink_to(make_model())
     assert explain(run, "the cat", "en", "de").model == make_model().name
+
+
+def test_a_target_that_finds_no_end_is_cut(make_model: MakeModel) -> None:
+    trace = explain(make_model(positions="learned", max_length=12, output_bias=False), "a dog", "en", "de")
+    assert len(trace.steps) == 12
+    assert trace.target_out[-1].id != END
+    assert trace.target_in[1:] == trace.target_out[:-1]
+    assert not trace.beam.finished[0].ended
+    assert [node.fate for node in trace.beam.nodes if node.step == 11].count("ended") == trace.beam.width
