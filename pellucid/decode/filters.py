@@ -84,6 +84,13 @@ def without(scores: Floats, token: int) -> Floats:
     return blocked
 
 
+def never_nothing(scores: Floats, token: int) -> Floats:
+    """Where every token is ruled out, this one is not."""
+    allowed = scores.copy()
+    allowed[..., token] = np.where(np.isfinite(scores).any(axis=-1), scores[..., token], 0.0)
+    return allowed
+
+
 def draw(scores: Floats, generators: Sequence[np.random.Generator]) -> Ints:
     """One token of each row: (rows, vocabulary) -> (rows,). Each row has its own generator and shares no luck."""
     cumulative = np.cumsum(np.exp(log_softmax(scores.astype(np.float64))), axis=-1)

@@ -238,6 +238,8 @@ def _next_log_probs(state: State, scores: Floats, config: DecodeConfig) -> Float
         scores = filters.no_repeat_ngram(scores, state.tokens, config.no_repeat_ngram)
     if state.length < config.min_length:
         scores = filters.without(scores, END)
+    if config.no_repeat_ngram:
+        scores = filters.never_nothing(scores, END)
     return filters.log_softmax(scores)
 
 

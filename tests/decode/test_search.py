@@ -279,6 +279,14 @@ def test_no_run_of_tokens_comes_twice() -> None:
                 assert len(pairs) == len(set(pairs))
 
 
+def test_rules_that_leave_nothing_to_say_end_the_sentence() -> None:
+    for strategy in ("greedy", "beam", "sample"):
+        config = settings(strategy).changed(no_repeat_ngram=1, min_length=50, max_length=60)
+        for [found] in run(config, sentences=3):
+            assert found.ended
+            assert len(found.tokens) == VOCABULARY - 1  # every token but the end, once
+
+
 def test_a_repetition_penalty_makes_words_rarer() -> None:
     def repeats(penalty: float) -> int:
         config = DecodeConfig(strategy="greedy", repetition_penalty=penalty, min_length=6, max_length=8)
