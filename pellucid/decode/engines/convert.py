@@ -200,7 +200,7 @@ def _quantise(spec: Any) -> None:
 
     CTranslate2's own quantisation uses all 127 steps. A CPU with AVX2 and without VNNI adds two products in 16 bits,
     where 255 * 127 * 2 is cut off at 32,767: in a small model that is an error of a third of the largest logit.
-    255 * 64 * 2 fits, so that all CPUs give the same numbers, and 64 steps are fine enough.
+    255 * 64 * 2 fits, and 64 steps are fine enough.
     """
     from ctranslate2.specs.model_spec import NumpyVariable, Variable, visit_spec
 

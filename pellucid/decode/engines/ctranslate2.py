@@ -43,7 +43,8 @@ class CTranslate2Engine:
         self._translator = _open(directory, compute_type, self.workers.most)
         self.compute_type: ComputeType = "int8" if "int8" in self._translator.compute_type else "float32"
         self._source_pieces = tokenizers.source.pieces(range(len(tokenizers.source)))
-        self._target_pieces = tokenizers.target.pieces(range(len(tokenizers.target)))
+        same = tokenizers.joint
+        self._target_pieces = self._source_pieces if same else tokenizers.target.pieces(range(len(tokenizers.target)))
         self._target_ids = {piece: number for number, piece in enumerate(self._target_pieces)}
 
     def refuses(self, config: DecodeConfig, longest: int) -> str:
