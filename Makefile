@@ -1,9 +1,10 @@
 # Each target does what it needs on a fresh machine. `make setup` is run by the others when something changed.
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+PELLUCID := $(VENV)/bin/pellucid
 READY := $(VENV)/.ready
 
-.PHONY: setup test lint proofs demo bench clean
+.PHONY: setup test lint proofs demo serve clean
 
 setup: $(READY)
 
@@ -25,8 +26,17 @@ lint: $(READY)
 proofs: $(READY)
 	$(PYTHON) -m pytest -m proof -n 2
 
+# A model from nothing in three minutes: train, measure on unseen dates, look inside.
+DEMO := .cache/demo
 demo: $(READY)
-	$(PYTHON) -m demo
+	rm -rf $(DEMO)
+	$(PELLUCID) train --corpus dates --minutes 3 --out $(DEMO)/dates
+	$(PELLUCID) evaluate --corpus dates --model $(DEMO)/dates
+	$(PELLUCID) translate --model $(DEMO)/dates "Dienstag, 3. Mai 2022" "the twenty-first of July 1969"
+	$(PELLUCID) explain --model $(DEMO)/dates --png $(DEMO)/attention "Dienstag, 3. Mai 2022"
+
+serve: $(READY)
+	$(PELLUCID) serve
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -171,10 +171,6 @@ def _mean_of_sample(x: Value, axis: Value | None = None, keepdims: Value | None 
     return np.asarray(FUNCTIONS["mean"](x, axis, keepdims) * _for_sample(x, axis))
 
 
-def _mean_of_sample(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
-    return np.asarray(FUNCTIONS["mean"](x, axis, keepdims) * _for_sample(x, axis))
-
-
 def _relu_forgotten(x: Value) -> Value:
     return numbers(x)
 

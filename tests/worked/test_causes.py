@@ -135,33 +135,6 @@ def one_frequency_written_out(random: Random) -> tuple[str, Array, dict[str, Any
     return expression, np.full(3, np.sin(position)), {"position": position, "i": pairs}
 
 
-def sample_variance_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
-    z = matrix(random, 5)
-    return "sum((z - mean(z)) ** 2) / n", np.asarray(np.var(z, ddof=1)), {"z": z, "n": 5}
-
-
-def sample_variance_as_a_mean(random: Random) -> tuple[str, Array, dict[str, Any]]:
-    z = matrix(random, 5)
-    return "sqrt(mean((z - m) ** 2))", np.asarray(np.std(z, ddof=1)), {"z": z, "m": z.mean()}
-
-
-def softmax_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
-    scores = matrix(random, 3, 3)
-    expression = "exp(scores) / sum(exp(scores), axis=1, keepdims=True)"
-    return expression, softmax(scores, axis=0), {"scores": scores}
-
-
-def softmax_of_everything_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
-    e = np.exp(matrix(random, 3, 4)).round(3)
-    return "e / sum(e, axis=1, keepdims=True)", e / e.sum(), {"e": e}
-
-
-def one_frequency_written_out(random: Random) -> tuple[str, Array, dict[str, Any]]:
-    pairs, position = np.arange(3), random.integers(1, 9)
-    expression = "sin(position / 10000 ** (2 * i / 6))"
-    return expression, np.full(3, np.sin(position)), {"position": position, "i": pairs}
-
-
 def one_frequency(random: Random) -> tuple[str, Array, dict[str, Any]]:
     length, embeddings = int(random.integers(2, 6)), matrix(random, 6, 6)
     turns = np.arange(length)[:, None]
