@@ -22,7 +22,7 @@ def run(
     translator: Translator, config: ServeConfig, host: str, port: int, forwarded_allow_ips: str | None = None
 ) -> None:
     """Serve until SIGINT or SIGTERM. Port 0 is any free one; the line that is printed says which."""
-    listener = _listen(host, port)
+    listener = listen(host, port)
     _log()
     server = uvicorn.Server(
         uvicorn.Config(
@@ -52,10 +52,12 @@ def run(
     server.run(sockets=[listener])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+        # asyncio sends without delay only over sockets that say they are TCP; else each answer waits some 40 ms.
+        return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, listener.detach())
     except (OSError, OverflowError) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)
         raise UserError(f"cannot listen there: {reason}", f"{host}:{port}", "choose another --port or --host") from None

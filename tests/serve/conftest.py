@@ -20,6 +20,7 @@ from safetensors.numpy import save_file
 from pellucid.config import DecodeConfig, ModelConfig
 from pellucid.decode.translator import Translation, Translator, load
 from pellucid.serve.app import create_app
+from pellucid.serve.run import listen
 from pellucid.serve.settings import ServeConfig
 from pellucid.shapes import weight_shapes
 from pellucid.text.languages import LanguageIdentifier
@@ -125,7 +126,7 @@ class Running(NamedTuple):
 def running(translator: Translator, **settings: Any) -> Iterator[Running]:
     """A real server in a thread."""
     config = ServeConfig(**{"req_limit": -1, **settings})
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         app = create_app(translator, config)
         server = uvicorn.Server(uvicorn.Config(app, http="h11", ws="none", log_config=None, access_log=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from typing import NamedTuple
 
 import pytest
 from libretranslatepy import LibreTranslateAPI
+
+from pellucid.serve.run import listen
 
 MEGABYTE = 1 << 20
 
@@ -70,6 +73,17 @@ main()
     with started([sys.executable, "-c", program, str(model)], tmp_path / "log") as service:
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(60) == 0
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_answers_are_sent_without_delay(host: str) -> None:
+    """asyncio looks at the protocol of a connection to know that it is TCP."""
+    with (
+        listen(host, 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as accepted,
+    ):
+        assert accepted.proto == socket.IPPROTO_TCP
 
 
 @pytest.mark.parametrize(
