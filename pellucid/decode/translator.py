@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -26,7 +26,14 @@ from pellucid.text.tokenizer import Tokenizers
 
 LONGEST = 256  # tokens of a source sentence at most, as in training; a longer one is cut
 
+BETWEEN_STOPS = 64  # sentences
+
+Stop = Callable[[], bool]
 EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
+
+
+class StoppedError(Exception):
+    """Nobody wants the translation any more."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +133,14 @@ class Translator:
         prefix: str | Sequence[str] | None = None,
         protect: bool = False,
         split: bool | None = None,
+        stop: Stop | None = None,
     ) -> list[Translation]:
-        """A translation for each text, in their order. No text's translation depends on the others."""
+        """A translation for each text, in their order. No text's translation depends on the others. `stop` is asked
+        every few sentences whether to go on; once it says so, the work ends with `StoppedError`."""
         config = config or DecodeConfig()
         ways = [self.way(text, source, target) for text in texts]
         begin = _prefixes(prefix, len(texts))
-        translations = self._translate(texts, ways, begin, config, split)
+        translations = self._translate(texts, ways, begin, config, split, stop)
         if not protect:
             return translations
         lost = [
@@ -146,11 +155,12 @@ class Translator:
             [begin[place] for place in lost],
             config,
             split,
+            stop,
         )
         for place, translation, (_, stand_ins) in zip(lost, second, masked, strict=True):
             restored = replace(translation, text=placeholders.unmask(translation.text, stand_ins), alternatives=())
             whole = placeholders.kept(texts[place], restored.text)
-            translations[place] = restored if whole else self._by_piece(texts[place], ways[place], config, split)
+            translations[place] = restored if whole else self._by_piece(texts[place], ways[place], config, split, stop)
         return translations
 
     def stream(
@@ -197,11 +207,12 @@ class Translator:
         prefixes: Sequence[str],
         config: DecodeConfig,
         split: bool | None,
+        stop: Stop | None,
     ) -> list[Translation]:
         documents = [self._read(text, way, split) for text, way in zip(texts, ways, strict=True)]
         begin = [self.tokenizers.target.encode(prefix) if prefix else [] for prefix in prefixes]
         sentences = [document.sentences(prefix) for document, prefix in zip(documents, begin, strict=True)]
-        found = iter(self._search([sentence for each in sentences for sentence in each], config))
+        found = iter(self._search([sentence for each in sentences for sentence in each], config, stop))
         return [
             self._write(document, [next(found) for _ in each])
             for document, each in zip(documents, sentences, strict=True)
@@ -211,14 +222,14 @@ class Translator:
         by_sentence = bool(self.languages.directions) if split is None else split
         return read(text, way, self.tokenizers, self.longest, by_sentence)
 
-    def _search(self, sentences: Sequence[Sentence], config: DecodeConfig) -> list[list[Hypothesis]]:
+    def _search(self, sentences: Sequence[Sentence], config: DecodeConfig, stop: Stop | None) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence. One that comes twice is searched for once, where chance has no say."""
         if not sentences:
             return []
         chance = config.strategy == "sample" and config.seed is None
         different = list(sentences) if chance else list(dict.fromkeys(sentences))
         engine = self.engine(config, max(len(sentence.source) for sentence in different))
-        found = engine.search(different, config)
+        found = engine.search(different, config) if stop is None else _search_until(stop, engine, different, config)
         if chance:
             return found
         results = dict(zip(different, found, strict=True))
@@ -246,11 +257,13 @@ class Translator:
         """What a sentence says. It is one line, as its source was, whatever a model may say."""
         return LINE_END.sub(" ", self.tokenizers.target.decode(tokens))
 
-    def _by_piece(self, text: str, way: Way, config: DecodeConfig, split: bool | None) -> Translation:
+    def _by_piece(
+        self, text: str, way: Way, config: DecodeConfig, split: bool | None, stop: Stop | None
+    ) -> Translation:
         """The text between placeholders, translated piece by piece. Pieces have no prefix: none is the beginning."""
         pieces = placeholders.pieces(text)
         wanted = [piece for piece, is_text in pieces if is_text]
-        translations = self._translate(wanted, [way] * len(wanted), [""] * len(wanted), config, split)
+        translations = self._translate(wanted, [way] * len(wanted), [""] * len(wanted), config, split, stop)
         texts = iter(translations)
         return Translation(
             # A model may make a placeholder up; what it made of a piece must not.
@@ -281,11 +294,26 @@ class Translator:
             yield text[len(shown) :]
 
 
+def _search_until(
+    stop: Stop, engine: Engine, sentences: Sequence[Sentence], config: DecodeConfig
+) -> list[list[Hypothesis]]:
+    found: list[list[Hypothesis]] = []
+    for start in range(0, len(sentences), BETWEEN_STOPS):
+        if stop():
+            raise StoppedError
+        found += engine.search(sentences[start : start + BETWEEN_STOPS], config)
+    return found
+
+
 def _as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig) -> Iterator[int]:
-    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own."""
+    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own, and ends when
+    nobody waits for its tokens any more."""
     queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
+    left = threading.Event()
 
     def watch(_sentence: int, token: int) -> None:
+        if left.is_set():
+            raise InterruptedError("nobody waits for this translation any more")
         queue.put(token)
 
     def run() -> None:
@@ -295,11 +323,16 @@ def _as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig) -> I
         except BaseException as error:
             queue.put(error)  # it is raised where the tokens are waited for
 
-    threading.Thread(target=run, daemon=True).start()
-    while (item := queue.get()) is not None:
-        if isinstance(item, BaseException):
-            raise item
-        yield item
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while (item := queue.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        left.set()
+        thread.join()
 
 
 def _prefixes(prefix: str | Sequence[str] | None, count: int) -> list[str]:

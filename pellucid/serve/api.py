@@ -28,18 +28,18 @@ def routes(service: Service) -> APIRouter:
 
     @router.post("/translate", openapi_extra=spec.documented(spec.translation(), "json"), summary="Translate")
     async def translate(request: Request) -> Response:
-        values = _known(await read_json(request), spec.translation())
+        values = known(await read_json(request), spec.translation())
         async with service.admitted(request, values.get("api_key"), values.get("text")):
             texts = service.texts(values.get("text"), "text")
             options = await asyncio.to_thread(_options, service, texts, values)
             wanted = [(each, (text,)) for each, text in zip(options, texts, strict=True)]
-            found = await service.translate(request, wanted, values.get("prefix", ""))
+            found = await service.translate(request, wanted, service.prefix(values.get("prefix")))
             answers = [_translation(translation) for [translation] in found]
             return Json(answers if isinstance(values["text"], list) else answers[0])
 
     @router.post("/stream", openapi_extra=spec.documented(spec.streaming(), "json"), summary="Translate, as it comes")
     async def stream(request: Request) -> Response:
-        values = _known(await read_json(request), spec.streaming())
+        values = known(await read_json(request), spec.streaming())
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(service.admitted(request, values.get("api_key"), values.get("text")))
             text = _one(service.texts(values.get("text"), "text"))
@@ -51,7 +51,7 @@ def routes(service: Service) -> APIRouter:
         "/explain", openapi_extra=spec.documented(spec.EXPLAIN, "json"), summary="A translation from the inside"
     )
     async def explain(request: Request) -> Response:
-        values = _known(await read_json(request), spec.EXPLAIN)
+        values = known(await read_json(request), spec.EXPLAIN)
         async with service.admitted(request, values.get("api_key"), values.get("text")):
             text = _one(service.texts(values.get("text"), "text"))
             target_text = values.get("target_text")
@@ -67,7 +67,7 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
-def _known(values: dict[str, Any], schema: spec.Schema) -> dict[str, Any]:
+def known(values: dict[str, Any], schema: spec.Schema) -> dict[str, Any]:
     """The values that are given; a name that means nothing is an error. null is as good as not given."""
     names = schema["properties"]
     unknown = [name for name in values if name not in names]

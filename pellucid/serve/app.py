@@ -16,13 +16,14 @@ from starlette.staticfiles import StaticFiles
 
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
-from pellucid.serve import api, libretranslate
+from pellucid.serve import api, libretranslate, worked
 from pellucid.serve.gate import Gate, error
 from pellucid.serve.metrics import CONTENT_TYPE
 from pellucid.serve.service import Service
 from pellucid.serve.settings import ServeConfig
 
 PAGE = Path(__file__).parent / "static"
+PEN = Path(__file__).parents[1] / "tracing" / "heatmap.js"  # the page draws as the report does
 
 
 def create_app(translator: Translator, config: ServeConfig | None = None) -> FastAPI:
@@ -47,6 +48,7 @@ def create_app(translator: Translator, config: ServeConfig | None = None) -> Fas
     )
     app.include_router(libretranslate.routes(service))
     app.include_router(api.routes(service))
+    app.include_router(worked.routes(service))
     _add_metrics(app, service)
     _add_errors(app)
     if (PAGE / "index.html").is_file() and not config.disable_web_ui:
@@ -66,6 +68,10 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def index() -> Response:
         return FileResponse(PAGE / "index.html")
+
+    @app.get("/static/heatmap.js", include_in_schema=False)
+    async def heatmap() -> Response:
+        return FileResponse(PEN)
 
     app.mount("/static", StaticFiles(directory=PAGE))
 

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Translation
+from pellucid.decode.translator import Stop, Translation
 
 MOST_JOBS, MOST_CHARACTERS = 64, 20_000  # of one batch; beyond that others should have their turn
 
@@ -34,6 +34,7 @@ class Job(NamedTuple):
     options: Options
     texts: tuple[str, ...]
     prefix: str = ""
+    wanted: Callable[[], bool] = lambda: True  # whether anybody still waits for them
 
     @property
     def characters(self) -> int:
@@ -41,8 +42,8 @@ class Job(NamedTuple):
 
 
 Translations = list[Translation]
-Translate = Callable[[Options, list[str], list[str]], Translations]
-"""Translations of texts, each with its prefix."""
+Translate = Callable[[Options, list[str], list[str], Stop], Translations]
+"""Translations of texts, each with its prefix, unless it is told to stop."""
 
 
 class BusyError(Exception):
@@ -134,7 +135,9 @@ class Batcher:
         texts = [text for job in jobs for text in job.texts]
         prefixes = [job.prefix for job in jobs for _ in job.texts]
         try:
-            found = iter(self._translate(jobs[0].options, texts, prefixes))
+            found = iter(
+                self._translate(jobs[0].options, texts, prefixes, lambda: not any(job.wanted() for job in jobs))
+            )
         except BaseException as error:
             if len(batch) == 1:
                 next(iter(batch)).set_exception(error)

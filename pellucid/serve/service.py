@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from math import ceil
@@ -14,7 +15,7 @@ from typing import Any
 from fastapi import HTTPException, Request
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Translation, Translator
+from pellucid.decode.translator import Stop, Translation, Translator
 from pellucid.errors import Problem, UserError
 from pellucid.serve.batcher import Batcher, BusyError, Job, Options
 from pellucid.serve.clients import Allowance, ApiKeys, Client, network
@@ -87,6 +88,17 @@ class Service:
             raise HTTPException(400, f"{name} has {characters} characters; at most {limits.char_limit} are allowed")
         return [well_formed(text) for text in texts]
 
+    def prefix(self, value: Any) -> str:
+        """What a translation must begin with, if anything. It is output, and limited as such."""
+        if not value:
+            return ""
+        [text, *_] = self.texts(value, "prefix")
+        tokens = len(self.translator.tokenizers.target.encode(text))
+        if over(tokens, self.config.output_limit):
+            what = f"{tokens} tokens are more than this server allows"
+            raise UserError(what, "prefix", f"at most {self.config.output_limit}")
+        return text
+
     def decoding(self, values: dict[str, Any]) -> DecodeConfig:
         """The settings of a search, within the limits."""
         config, limits = DecodeConfig(**values), self.config
@@ -115,12 +127,16 @@ class Service:
         ways: dict[Options, list[str]] = {}
         for options, texts in wanted:
             ways.setdefault(options, []).extend(texts)
-        jobs = [Job(options, tuple(texts), prefix) for options, texts in ways.items()]
-        found = dict(zip(ways, map(iter, await self._answers(request, jobs)), strict=True))
+        given_up = threading.Event()
+        jobs = [Job(options, tuple(texts), prefix, lambda: not given_up.is_set()) for options, texts in ways.items()]
+        try:
+            found = dict(zip(ways, map(iter, await self._answers(request, jobs)), strict=True))
+        finally:
+            given_up.set()
         return [[next(found[options]) for _ in texts] for options, texts in wanted]
 
     async def _answers(self, request: Request, jobs: Sequence[Job]) -> list[list[Translation]]:
-        """What the batcher makes of jobs. Work for a client who leaves, or waits too long, is not begun."""
+        """What the batcher makes of jobs, unless the client leaves, or it takes too long."""
         try:
             futures = self.batcher.submit(jobs)
         except BusyError:
@@ -166,9 +182,9 @@ class Service:
                 yield piece
         self._count([text], [])
 
-    def _translate(self, options: Options, texts: list[str], prefixes: list[str]) -> list[Translation]:
+    def _translate(self, options: Options, texts: list[str], prefixes: list[str], stop: Stop) -> list[Translation]:
         source, target, config, protect, split = options
-        translations = self.translator.translate_all(texts, source, target, config, prefixes, protect, split)
+        translations = self.translator.translate_all(texts, source, target, config, prefixes, protect, split, stop)
         self._count(texts, translations)
         return translations
 

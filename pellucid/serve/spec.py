@@ -45,6 +45,13 @@ EXPLAIN: Schema = {
     },
 }
 
+_NUMBERS = {"type": "object", "description": "by name; numbers as texts, in the shape they have in the example"}
+WORKED: Schema = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {"id": _STRING, "inputs": _NUMBERS, "stated": _NUMBERS, **_KEY},
+}
+
 
 def options() -> dict[str, Schema]:
     """The settings of a search: type, default, range and meaning of each."""

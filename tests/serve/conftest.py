@@ -18,7 +18,7 @@ import uvicorn
 from safetensors.numpy import save_file
 
 from pellucid.config import DecodeConfig, ModelConfig
-from pellucid.decode.translator import Translation, Translator, load
+from pellucid.decode.translator import Stop, Translation, Translator, load
 from pellucid.serve.app import create_app
 from pellucid.serve.run import listen
 from pellucid.serve.settings import ServeConfig
@@ -190,10 +190,11 @@ class Held(Translator):
         prefix: str | Sequence[str] | None = None,
         protect: bool = False,
         split: bool | None = None,
+        stop: Stop | None = None,
     ) -> list[Translation]:
         self.begun.append(list(texts))
         assert self.gate.wait(60)
-        return super().translate_all(texts, source, target, config, prefix, protect, split)
+        return super().translate_all(texts, source, target, config, prefix, protect, split, stop)
 
 
 @pytest.fixture

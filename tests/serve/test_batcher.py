@@ -7,7 +7,7 @@ from concurrent.futures import Future
 import pytest
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Translation
+from pellucid.decode.translator import Stop, StoppedError, Translation
 from pellucid.serve.batcher import MOST_CHARACTERS, MOST_JOBS, Batcher, BusyError, Job, Options
 
 EN_DE, DE_EN = Options("en", "de"), Options("de", "en")
@@ -21,10 +21,12 @@ class Work:
         self.entered = threading.Semaphore(0)
         self.batches: list[tuple[Options, list[str]]] = []
 
-    def __call__(self, options: Options, texts: list[str], prefixes: list[str]) -> list[Translation]:
+    def __call__(self, options: Options, texts: list[str], prefixes: list[str], stop: Stop) -> list[Translation]:
         self.batches.append((options, texts))
         self.entered.release()
         assert self.gate.wait(60)
+        if stop():
+            raise StoppedError
         if "bad" in texts:
             raise ValueError("bad")
         return [Translation(prefix + text.upper(), 0.0, ()) for text, prefix in zip(texts, prefixes, strict=True)]
@@ -110,6 +112,23 @@ def test_one_jobs_fault_is_not_its_neighbours(work: Work) -> None:
     assert said(other) == ["OTHER"]
     with pytest.raises(ValueError, match="bad"):
         bad.result(60)
+    batcher.close()
+
+
+def test_work_stops_when_nobody_in_the_batch_wants_it(work: Work) -> None:
+    batcher = busy(work)
+    wanted = {"a": False, "b": False, "c": True}
+    alone, *together = batcher.submit(
+        [
+            Job(DE_EN, ("a",), wanted=lambda: wanted["a"]),
+            Job(EN_DE, ("b",), wanted=lambda: wanted["b"]),
+            Job(EN_DE, ("c",), wanted=lambda: wanted["c"]),
+        ]
+    )
+    work.gate.set()
+    assert [said(future) for future in together] == [["B"], ["C"]]
+    with pytest.raises(StoppedError):
+        alone.result(60)
     batcher.close()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pellucid.config import DecodeConfig
 from pellucid.decode.translator import Translation, Translator
 from pellucid.serve import app, gate, parameters
 from pellucid.serve.gate import Discreet
@@ -97,6 +98,38 @@ def test_the_work_of_a_client_who_leaves_is_not_begun(serve: Any, held: Any) -> 
         assert first.result().status == 200
     assert client.post("/translate", {"q": "last", **EN_DE}).status == 200
     assert held.begun == [["first"], ["last"]]
+
+
+def test_work_that_was_begun_ends_when_its_client_has_left(serve: Any, translator: Translator) -> None:
+    engine = translator.engine(DecodeConfig())
+    searched: list[int] = []
+    reached, go_on = threading.Event(), threading.Event()
+
+    class Watched:
+        """An engine that waits after the first sentences."""
+
+        name = engine.name
+
+        def refuses(self, *_: Any) -> str:
+            return ""
+
+        def search(self, sentences: Any, config: Any) -> Any:
+            searched.append(len(sentences))
+            reached.set()
+            assert go_on.wait(60)
+            return engine.search(sentences, config)
+
+    translator.engine = lambda *_: Watched()  # type: ignore[method-assign,assignment]
+    client = serve(translator, threads=1)
+    connection = client.connect()
+    body = json.dumps({"q": "\n".join(f"the cat {number}" for number in range(200)), **EN_DE})
+    connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
+    assert reached.wait(60)
+    connection.close()
+    eventually(lambda: 'endpoint="/translate",status="499"' in client.get("/metrics").body.decode())
+    go_on.set()
+    eventually(lambda: unfinished(client) == 0)
+    assert searched == [64]
 
 
 def test_the_end_finishes_what_was_accepted(serve_until_stopped: Any, held: Any) -> None:
