@@ -1,7 +1,7 @@
 """The Transformer of "Attention Is All You Need", clear all the way through.
 
-    import pellucid
-    print(pellucid.load().translate("Where is the station?", target="de").text)
+>>> import pellucid
+>>> pellucid.load().translate("Where is the station?", target="de").text  # doctest: +SKIP
 """
 
 from __future__ import annotations

@@ -28,8 +28,6 @@ from pellucid.worked.functions import (
 MOST_VARIANTS = 60
 SAMPLE = "sample instead of population variance"
 ONE_FREQUENCY = "one frequency reused for all dimensions"
-SAMPLE = "sample instead of population variance"
-ONE_FREQUENCY = "one frequency reused for all dimensions"
 ATTENTION = parse("softmax(Q @ K.T / sqrt(shape(K)[1])) @ V")  # a call of it, written out so that slips find a place
 
 
@@ -73,8 +71,9 @@ def _slips_at(node: ast.expr) -> Iterator[Slip]:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             yield from _slips_of_scale(node, left, right, "multiplied")
             yield from _slips_of_scale(node, right, left, "multiplied")
-        case ast.BinOp(left=ast.Constant(value=10000), op=ast.Pow()):
-            yield Slip(ONE_FREQUENCY, ast.Constant(1, col_offset=node.col_offset))
+        case ast.BinOp(left=ast.Constant(value=10000), op=ast.Pow(), right=right):
+            none = ast.BinOp(ast.Constant(0, col_offset=0), ast.Mult(), right, col_offset=right.col_offset)
+            yield Slip(ONE_FREQUENCY, _with(node, "right", none))  # 10000^0, in the shape of all dimensions
         case ast.Attribute(value=inner):
             yield Slip(f"a transposed matrix: {ast.unparse(inner)} stands for {ast.unparse(node)}", inner)
         case ast.Name(id=name):
