@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Self, cast, dataclass_transform, get_args, get_origin, get_type_hints
 
@@ -43,7 +44,7 @@ class Config:
             for name, value in values.items()
             if name not in known
         ]
-        types = get_type_hints(type(self))
+        types = _types(cast(Any, type(self)))
         for name, spec in known.items():
             value = values.get(name, spec.default)
             expected = _choices(types[name])
@@ -73,6 +74,11 @@ class Config:
     def changed(self, **values: Any) -> Self:
         """A copy with other values, checked as a whole."""
         return type(self)(**{**asdict(cast(Any, self)), **values})
+
+
+@cache  # reading them takes longer than all the checks
+def _types(kind: type[Config]) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:
