@@ -18,7 +18,9 @@ def cross_entropy(
     Equal to `F.cross_entropy(features @ weight.T + bias, targets, reduction="sum", label_smoothing=...)`, in memory
     that does not grow with the batch: the logits are made, used and forgotten chunk by chunk, the gradient with them.
     """
-    loss: Tensor = _ChunkedCrossEntropy.apply(features, weight, bias, targets, label_smoothing)  # type: ignore[no-untyped-call]
+    with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need all their digits
+        features = features.to(weight.dtype)
+        loss: Tensor = _ChunkedCrossEntropy.apply(features, weight, bias, targets, label_smoothing)  # type: ignore[no-untyped-call]
     return loss
 
 

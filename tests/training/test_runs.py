@@ -72,7 +72,10 @@ def test_a_checkpoint_by_signal_never_enters_the_average(settings: Settings, tmp
     assert [path.stem for path in sorted(run.checkpoints.glob("step-*"))] == ["step-000000005", "step-000000010"]
 
 
-@pytest.mark.parametrize("change", [{"ema": 0.9}, {"accumulate": 3}, {"bpe_dropout": 0.2}, {"optimizer": "adamw"}])
+OPTIONS = [{"ema": 0.9}, {"accumulate": 3}, {"bpe_dropout": 0.2}, {"optimizer": "adamw"}, {"precision": "bfloat16"}]
+
+
+@pytest.mark.parametrize("change", OPTIONS)
 def test_resume_is_exact_whatever_the_options(settings: Settings, tmp_path: Path, change: dict[str, object]) -> None:
     settings = replace(settings, train=settings.train.changed(**change))
     whole = start_run(Run(tmp_path / "whole"), settings)
