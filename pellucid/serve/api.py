@@ -26,9 +26,9 @@ from pellucid.serve.service import Service, busy, too_slow
 def routes(service: Service) -> APIRouter:
     router = APIRouter(prefix="/api", tags=["Pellucid"])
 
-    @router.post("/translate", openapi_extra=spec.documented(spec.translation(), "json"), summary="Translate")
+    @router.post("/translate", openapi_extra=spec.documented(spec.SEARCH, "json"), summary="Translate")
     async def translate(request: Request) -> Response:
-        values = known(await read_json(request), spec.translation())
+        values = known(await read_json(request), spec.SEARCH)
         async with service.admitted(request, values.get("api_key"), values.get("text")):
             texts = service.texts(values.get("text"), "text")
             options = await asyncio.to_thread(_options, service, texts, values)
@@ -37,15 +37,16 @@ def routes(service: Service) -> APIRouter:
             answers = [_translation(translation) for [translation] in found]
             return Json(answers if isinstance(values["text"], list) else answers[0])
 
-    @router.post("/stream", openapi_extra=spec.documented(spec.streaming(), "json"), summary="Translate, as it comes")
+    @router.post("/stream", openapi_extra=spec.documented(spec.STREAM, "json"), summary="Translate, as it comes")
     async def stream(request: Request) -> Response:
-        values = known(await read_json(request), spec.streaming())
+        values = known(await read_json(request), spec.STREAM)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(service.admitted(request, values.get("api_key"), values.get("text")))
             text = _one(service.texts(values.get("text"), "text"))
             [options] = await asyncio.to_thread(_options, service, [text], {"strategy": "greedy"} | values)
             events = _events(service, text, options, stack.pop_all())
-            return StreamingResponse(events, media_type="text/event-stream")
+            unbuffered = {"X-Accel-Buffering": "no"}  # for proxies that would wait for the end
+            return StreamingResponse(events, media_type="text/event-stream", headers=unbuffered)
 
     @router.post(
         "/explain", openapi_extra=spec.documented(spec.EXPLAIN, "json"), summary="A translation from the inside"
@@ -139,14 +140,15 @@ def _said(translation: Translation) -> dict[str, Any]:
 
 def _model(service: Service) -> dict[str, Any]:
     translator, limits = service.translator, service.config
+    path = translator.directory.resolve()
     names = ("char_limit", "batch_limit", "beam_limit", "alternatives_limit", "output_limit", "req_limit", "timeout")
     return {
-        "name": translator.directory.name,
+        "name": path.parent.name if path.name == "model" else path.name,  # the model of a run is called as the run
         "version": version("pellucid"),
         "engine": translator.engine(DecodeConfig()).name,
         "languages": service.languages.all(),
         "config": translator.config.to_dict(),
-        "options": spec.options(),
+        "options": spec.OPTIONS,
         "limits": {name: getattr(limits, name) for name in names},
         "key_required": limits.api_keys is not None,
     }

@@ -18,8 +18,6 @@ from pellucid.serve.parameters import read_parameters
 from pellucid.serve.service import Service
 from pellucid.serve.spec import DETECT, TRANSLATE, documented
 
-BEAM = 5  # wider only where more alternatives are asked for
-
 
 def routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["LibreTranslate"])
@@ -59,7 +57,7 @@ async def _translate(service: Service, request: Request, parameters: dict[str, A
     if form not in ("text", "html"):
         raise HTTPException(400, f"the format {form!r} is not supported: text and html are")
     alternatives = _alternatives(service, parameters.get("alternatives"))
-    config = service.decoding({"n_best": alternatives + 1, "beam": max(BEAM, alternatives + 1)})
+    config = service.decoding({"n_best": alternatives + 1, "beam": service.beam(alternatives + 1)})
 
     def read() -> tuple[list[Page | Plain], list[Way]]:
         pages = [Page(text) if form == "html" else Plain(text) for text in q]

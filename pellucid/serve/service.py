@@ -33,7 +33,7 @@ class Service:
         self.config = config
         self.languages = Languages(translator)
         self.metrics = Metrics(lambda: self.batcher.unfinished + self.streams.unfinished)
-        threads = config.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
+        threads = config.threads or os.cpu_count() or 1
         self.batcher = Batcher(self._translate, threads, config.queue_limit, self.metrics.batches.observe)
         self.streams = Streams(threads, config.queue_limit)
         self._keys = ApiKeys.read(Path(config.api_keys)) if config.api_keys else None
@@ -48,7 +48,7 @@ class Service:
     async def admitted(self, request: Request, key: Any, asked: Any) -> AsyncIterator[None]:
         """Around the work of a request: the client's key and allowance are checked, and what it cost is counted."""
         client = self._client(request, key)
-        texts = max(1, len(asked[: self.config.batch_limit])) if isinstance(asked, list) else 1
+        texts = max(1, len(asked)) if isinstance(asked, list) and not over(len(asked), self.config.batch_limit) else 1
         wait = self._allowance.wait(client)
         if wait:
             seconds = ceil(wait)
@@ -99,9 +99,14 @@ class Service:
             raise UserError(what, "prefix", f"at most {self.config.output_limit}")
         return text
 
+    def beam(self, least: int = 1) -> int:
+        """The usual beam, or a wider one where so many hypotheses are asked for, as far as the limit goes."""
+        wide, limit = max(DecodeConfig.beam, least), self.config.beam_limit
+        return limit if over(wide, limit) else wide
+
     def decoding(self, values: dict[str, Any]) -> DecodeConfig:
         """The settings of a search, within the limits."""
-        config, limits = DecodeConfig(**values), self.config
+        config, limits = DecodeConfig(**{"beam": self.beam(), **values}), self.config
         bounds = (
             ("beam", config.beam, limits.beam_limit),
             ("n_best", config.n_best - 1, limits.alternatives_limit),
@@ -109,7 +114,11 @@ class Service:
             ("max_length", config.max_length or 0, limits.output_limit),
         )
         problems = [
-            Problem(f"{values[name]} is more than this server allows", name, f"at most {limit + (name == 'n_best')}")
+            Problem(
+                f"{getattr(config, name)} is more than this server allows",
+                name,
+                f"at most {limit + (name == 'n_best')}",
+            )
             for name, amount, limit in bounds
             if over(amount, limit)
         ]

@@ -53,7 +53,16 @@ WORKED: Schema = {
 }
 
 
-def options() -> dict[str, Schema]:
+def _type(hint: Any) -> Schema:
+    if get_origin(hint) is Literal:
+        return {"type": "string", "enum": list(get_args(hint))}
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    names = {int: "integer", float: "number", type(None): "null"}
+    found = [names[kind] for kind in kinds]
+    return {"type": found[0] if len(found) == 1 else found}
+
+
+def _options() -> dict[str, Schema]:
     """The settings of a search: type, default, range and meaning of each."""
     hints = get_type_hints(DecodeConfig)
     return {
@@ -67,35 +76,32 @@ def options() -> dict[str, Schema]:
     }
 
 
-def _type(hint: Any) -> Schema:
-    if get_origin(hint) is Literal:
-        return {"type": "string", "enum": list(get_args(hint))}
-    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    names = {int: "integer", float: "number", type(None): "null"}
-    found = [names[kind] for kind in kinds]
-    return {"type": found[0] if len(found) == 1 else found}
+OPTIONS = _options()
 
-
-def translation() -> Schema:
-    """The body of /api/translate."""
-    extra = {
+SEARCH: Schema = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {
         "text": _TEXTS,
         **_WAY,
         "prefix": _STRING | {"description": "what the translation must begin with"},
         "protect": {"type": "boolean", "default": False, "description": "keep placeholders and tags whole"},
         "split": {"type": "boolean", "description": "whether to split into sentences; default: if there are languages"},
         **_KEY,
-    }
-    return {"type": "object", "required": ["text"], "properties": extra | options()}
-
-
-def streaming() -> Schema:
-    """The body of /api/stream."""
-    properties = {name: each for name, each in translation()["properties"].items() if name not in UNSTREAMED}
-    return {"type": "object", "required": ["text"], "properties": properties | {"text": _STRING}}
-
-
-UNSTREAMED = ("prefix", "protect", "split", "n_best")
+        **OPTIONS,
+    },
+}
+STREAM: Schema = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {
+        "text": _STRING,
+        **_WAY,
+        **_KEY,
+        **{name: option for name, option in OPTIONS.items() if name != "n_best"},
+        "strategy": OPTIONS["strategy"] | {"default": "greedy"},
+    },
+}
 
 
 def documented(schema: Schema, bodies: Bodies) -> Schema:

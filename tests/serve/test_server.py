@@ -200,6 +200,21 @@ def test_each_text_of_a_list_counts(serve: Any) -> None:
     assert client.post("/translate", {"q": "cat", **EN_DE}).status == 429
 
 
+def test_lists_count_where_their_length_has_no_limit(serve: Any) -> None:
+    client = serve(req_limit=60, batch_limit=-1, char_limit=-1)
+    assert client.post("/translate", {"q": ["cat"] * 101, **EN_DE}).status == 200
+    assert client.post("/translate", {"q": "cat", **EN_DE}).status == 429
+
+
+def test_a_limit_below_the_usual_beam_narrows_it(serve: Any, translator: Translator) -> None:
+    client = serve(beam_limit=2, alternatives_limit=1)
+    alone = translator.translate("the cat sat", "en", "de", beam=2)
+    assert isinstance(alone, Translation)
+    assert client.post("/translate", {"q": "the cat sat", **EN_DE}).json == {"translatedText": alone.text}
+    assert client.post("/api/translate", {"text": "the cat sat", **EN_DE}).json["score"] == alone.score
+    assert client.post("/api/translate", {"text": "the cat sat", **EN_DE, "beam": 3}).status == 400
+
+
 def test_time_counts_if_it_is_told_to(serve: Any) -> None:
     client = serve(req_limit=60, req_time_cost=1e-6)
     assert client.post("/translate", {"q": "cat", **EN_DE}).status == 200
