@@ -92,10 +92,12 @@ class Display:
         table = Table.grid(padding=(0, 3))
         table.add_row(*(Text(name, style="dim") for name in facts))
         table.add_row(*facts.values())
-        rows: list[Table | ProgressBar | Text] = [table]
+        rows: list[Table | Text] = [table]
         done = self._done(progress)
         if done is not None:
-            rows.append(ProgressBar(total=1.0, completed=done, width=60))
+            line = Table.grid()  # a bar by itself does not end its line
+            line.add_row(ProgressBar(total=1.0, completed=done, width=60))
+            rows.append(line)
         if self.last_validation and self.last_validation.sample:
             rows.append(Text(_sample(self.last_validation)))
         return Group(*rows)
