@@ -51,6 +51,7 @@ MODELS: list[dict[str, Any]] = [
 
 
 def opened(directory: Path, name: EngineName, compute_type: ComputeType | None = "float32") -> Engine:
+    """An engine, opened anew."""
     return open_engine(name, directory, Tokenizers.load(directory), compute_type)
 
 
@@ -105,7 +106,7 @@ REQUESTS = [
     DecodeConfig(beam=3, no_repeat_ngram=2, max_length=6),
     DecodeConfig(strategy="greedy", repetition_penalty=1.2, no_repeat_ngram=1, min_length=2),
     DecodeConfig(beam=3, n_best=3, length_penalty=-0.5),
-    DecodeConfig(beam=2, min_length=60),
+    DecodeConfig(beam=2, min_length=50, no_repeat_ngram=3),
 ]
 
 
@@ -113,7 +114,7 @@ REQUESTS = [
 @pytest.mark.parametrize("config", REQUESTS, ids=range(len(REQUESTS)))
 def test_all_engines_find_the_same(make_model: MakeModel, config: DecodeConfig, prefix: int) -> None:
     directory = make_model()
-    asked = sentences(12, prefix=prefix)
+    asked = sentences(8, longest=6, prefix=prefix)
     expected = opened(directory, "reference").search(asked, config)
     names: list[EngineName] = ["torch", "ctranslate2"]
     for name in names:
@@ -193,6 +194,21 @@ def test_tokens_are_shown_as_they_come(make_model: MakeModel, name: EngineName) 
     shown: dict[int, list[int]] = {place: [] for place in range(5)}
     found = engine.search(asked, DecodeConfig(strategy="greedy"), watch=lambda place, token: shown[place].append(token))
     assert [(*asked[place].prefix, *shown[place]) for place in range(5)] == [one[0].tokens for one in found]
+
+
+@pytest.mark.parametrize("name", ["reference", "torch", "ctranslate2"])
+def test_whoever_watches_can_stop_a_search(make_model: MakeModel, name: EngineName) -> None:
+    engine = opened(make_model(output_bias=False), name)
+    seen: list[int] = []
+
+    def watch(_place: int, token: int) -> None:
+        seen.append(token)
+        if len(seen) == 3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        engine.search(sentences(1), DecodeConfig(strategy="greedy"), watch)
+    assert len(seen) == 3
 
 
 @pytest.mark.parametrize("name", ["reference", "torch", "ctranslate2"])

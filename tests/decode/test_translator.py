@@ -126,6 +126,40 @@ def test_a_stream_is_the_translation_in_pieces(translator: Translator, strategy:
         assert len(pieces) > 4
 
 
+def test_a_stream_may_be_left_and_python_ended(make_model: MakeModel) -> None:
+    program = """
+import sys, pellucid
+from pellucid.config import DecodeConfig
+translator = pellucid.load(sys.argv[1], "ctranslate2")
+stream = translator.stream("the cat sat on the mat", target="de", config=DecodeConfig(strategy="greedy", min_length=50))
+print(next(stream))
+if sys.argv[2] == "whole":
+    print("".join(stream))
+"""
+    for how in ("whole", "part"):
+        done = subprocess.run([sys.executable, "-c", program, str(make_model()), how], capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_engine_may_be_dropped_by_those_who_watched_it(make_model: MakeModel) -> None:
+    program = """
+import gc, sys, pellucid
+from pellucid.config import DecodeConfig
+from pellucid.decode.search import Sentence
+for turn in range(12):
+    translator = pellucid.load(sys.argv[1], "ctranslate2")
+    engine = translator.open("ctranslate2")
+    seen = []
+    watch = lambda *token, engine=engine: seen.append(token)
+    engine.search([Sentence((4, 20, 30, 2))], DecodeConfig(strategy="greedy"), watch)
+    del watch
+    del translator, engine
+    gc.collect()
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(make_model())], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_stream_that_fails_says_so(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = translator.engine(DecodeConfig(strategy="greedy"))
     monkeypatch.setattr(engine.model, "step", lambda *_: 1 / 0)  # type: ignore[attr-defined]

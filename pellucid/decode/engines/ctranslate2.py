@@ -8,8 +8,10 @@ sentence, and several sentences are worked on at once: the number of workers cha
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import tempfile
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from pellucid.config import DecodeConfig
 from pellucid.decode.engines import ComputeType, EngineName, Ids
 from pellucid.decode.engines.batches import equal_lengths
 from pellucid.decode.engines.convert import check_supported, convert, made_of, most_positions
+from pellucid.decode.engines.watching import Watching
 from pellucid.decode.engines.workers import Workers
 from pellucid.decode.search import Hypothesis, Sentence, Watch, max_length
 from pellucid.errors import UserError
@@ -41,6 +44,8 @@ class CTranslate2Engine:
         check_supported(self.config)
         self.workers = Workers()
         self._translator = _open(directory, compute_type, self.workers.most)
+        self._watched: set[Watching] = set()
+        atexit.register(_let_go, weakref.ref(self))
         self.compute_type: ComputeType = "int8" if "int8" in self._translator.compute_type else "float32"
         self._source_pieces = tokenizers.source.pieces(range(len(tokenizers.source)))
         same = tokenizers.joint
@@ -106,38 +111,47 @@ class CTranslate2Engine:
     def _search(
         self, sentences: list[Sentence], config: DecodeConfig, watch: Watch | None, places: list[int]
     ) -> list[Any]:
-        callback = None
-        if watch is not None and config.strategy != "beam":
-
-            def callback(step: Any) -> bool:
-                if step.token_id != END and step.step >= len(sentences[step.batch_id].prefix):
-                    watch(places[step.batch_id], step.token_id)
-                return False
-
         prefixes = [self._named(sentence.prefix) for sentence in sentences]
-        sample = config.strategy == "sample"
         most = max_length(sentences[0], config, most_positions(self.config))
-        results: list[Any] = self._translator.translate_batch(
-            [self._pieces(sentence.source) for sentence in sentences],
-            target_prefix=prefixes if prefixes[0] else None,
-            beam_size=config.beam if config.strategy == "beam" else 1,
-            patience=1,
-            num_hypotheses=config.n_best,
-            length_penalty=config.length_penalty,
-            coverage_penalty=0,
-            repetition_penalty=config.repetition_penalty,
-            no_repeat_ngram_size=min(config.no_repeat_ngram, most),  # it takes numbers of 32 bits
-            min_decoding_length=min(config.min_length, most),
-            max_decoding_length=most,
-            max_input_length=0,
-            return_scores=True,
-            return_end_token=True,
-            sampling_topk=1 if not sample or config.top_p == 0 else min(config.top_k or 0, len(self._target_pieces)),
-            sampling_topp=config.top_p or 1.0,
-            sampling_temperature=config.temperature if config.temperature > COLDEST else 0,
-            callback=callback,
-        )
+        watching = None
+        if watch is not None and config.strategy != "beam":
+            watching = Watching(watch, places, len(sentences[0].prefix))
+            self._watched.add(watching)
+        error = None
+        try:
+            results: list[Any] = self._translator.translate_batch(
+                [self._pieces(sentence.source) for sentence in sentences],
+                target_prefix=prefixes if prefixes[0] else None,
+                beam_size=config.beam if config.strategy == "beam" else 1,
+                patience=1,
+                num_hypotheses=config.n_best,
+                length_penalty=config.length_penalty,
+                coverage_penalty=0,
+                repetition_penalty=config.repetition_penalty,
+                no_repeat_ngram_size=min(config.no_repeat_ngram, most),  # it takes numbers of 32 bits
+                min_decoding_length=min(config.min_length, most),
+                max_decoding_length=most,
+                max_input_length=0,
+                return_scores=True,
+                return_end_token=True,
+                sampling_topk=self._top_k(config),
+                sampling_topp=config.top_p or 1.0,
+                sampling_temperature=config.temperature if config.temperature > COLDEST else 0,
+                callback=watching,
+            )
+        finally:
+            if watching is not None:
+                error = watching.let_go()
+                self._watched.discard(watching)
+        if error is not None:
+            raise error
         return results
+
+    def _top_k(self, config: DecodeConfig) -> int:
+        """How many tokens to sample from: 1 is the likeliest, 0 all."""
+        if config.strategy != "sample" or config.top_p == 0:
+            return 1
+        return min(config.top_k or 0, len(self._target_pieces))
 
     def _batches(self, lengths: list[tuple[int, int]]) -> list[list[int]]:
         return list(equal_lengths(lengths, rows=64 if self.compute_type == "int8" else 1))
@@ -152,6 +166,15 @@ class CTranslate2Engine:
 
     def _named(self, target: Ids) -> list[str]:
         return [self._target_pieces[number] for number in target]
+
+
+def _let_go(reference: weakref.ref[CTranslate2Engine]) -> None:
+    """Stop the workers before Python ends."""
+    engine = reference()
+    if engine is not None:
+        for watching in list(engine._watched):
+            watching.end()
+        engine._translator = None
 
 
 def _open(directory: Path, compute_type: ComputeType | None, workers: int) -> Any:
