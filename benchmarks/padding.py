@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pellucid.text.batch import Batch, batches
+from pellucid.text.batch import batches, real_share
 from pellucid.text.corpus import Corpus
 from pellucid.text.readers import Aligned, Pairs
 from pellucid.text.tokenizer import Tokenizers
@@ -25,10 +25,8 @@ def main() -> None:
     pairs = Pairs([Aligned(arguments.source, arguments.target)])
     with TemporaryDirectory() as folder:
         corpus = Corpus.build(pairs, Tokenizers.learn(pairs, arguments.vocabulary), Path(folder) / "corpus")
-        plan = [Batch.of(corpus, numbers) for numbers in batches(corpus, arguments.batch_tokens, seed=1, epoch=0)]
-    real = sum(batch.source_tokens + batch.target_tokens for batch in plan)
-    padded = sum(batch.source.size + batch.target_in.size for batch in plan)
-    print(f"{len(corpus):,} pairs, {len(plan):,} batches, {real:,} tokens: {100 * real / padded:.2f}% real")
+        plan = batches(corpus, arguments.batch_tokens, seed=1, epoch=0)
+        print(f"{len(corpus):,} pairs, {len(plan):,} batches: {100 * real_share(corpus, plan):.2f}% real tokens")
 
 
 if __name__ == "__main__":

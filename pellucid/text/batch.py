@@ -102,6 +102,16 @@ def ordered_batches(
     return _by_length(corpus, _numbers(corpus, pairs), batch_tokens)
 
 
+def real_share(corpus: Corpus, plan: Sequence[NDArray[np.uint32]]) -> float:
+    """The share of real tokens in the batches of a plan; the rest is padding."""
+    real = padded = 0
+    for pairs in plan:
+        for lengths in corpus.lengths(pairs):
+            real += int(lengths.sum())
+            padded += len(lengths) * int(lengths.max())
+    return real / padded
+
+
 def _numbers(corpus: Corpus, pairs: NDArray[np.integer[Any]] | None) -> NDArray[np.uint32]:
     """A fresh array of pair numbers: 4 bytes a pair is most of the memory that a corpus takes."""
     return np.arange(len(corpus), dtype=np.uint32) if pairs is None else np.array(pairs, np.uint32)

@@ -9,6 +9,7 @@ from typing import Any
 from pellucid.config import ModelConfig, TrainConfig
 from pellucid.errors import UserError
 from pellucid.nn import Transformer
+from pellucid.text.batch import batches, real_share
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
@@ -85,6 +86,8 @@ def _train(run: Run, settings: Settings, data: Data, display: Display | None) ->
             display.note(f"{run.directory}: finished at step {training.progress.step:,}; the model is in {run.model}")
             return run
         display.note(data.report)
+        plan = batches(data.corpus, settings.train.batch_tokens, settings.train.seed, 0, data.train_pairs)
+        display.note(f"{len(plan):,} batches an epoch, {100 * real_share(data.corpus, plan):.1f}% real tokens")
         with display:
             done = training.progress.finished or run_loop(training, display)
         if not done:

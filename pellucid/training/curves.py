@@ -6,6 +6,8 @@ from typing import Any
 
 from pellucid.training.run import Run
 
+SCORES = (("bleu", "BLEU", "#36c"), ("chrf", "chrF", "#393"), ("exact_match", "exact match, %", "#963"))
+
 
 def draw_curves(run: Run) -> None:
     """`curves.png`: loss, validation scores and learning rate against minutes."""
@@ -25,14 +27,10 @@ def draw_curves(run: Run) -> None:
     if validations:
         when = [minutes[entry["step"]] for entry in validations]
         losses.plot(when, [entry["valid_loss"] for entry in validations], "o-", label="validation loss", color="#c33")
-        for name, colour in (("bleu", "#36c"), ("chrf", "#393"), ("exact_match", "#963")):
-            known = [
-                (minute, entry[name])
-                for minute, entry in zip(when, validations, strict=True)
-                if entry[name] is not None
-            ]
+        for name, label, colour in SCORES:
+            known = [(at, entry[name]) for at, entry in zip(when, validations, strict=True) if entry[name] is not None]
             if known:
-                scores.plot(*zip(*known, strict=True), "o-", label=name.replace("_", " "), color=colour)
+                scores.plot(*zip(*known, strict=True), "o-", label=label, color=colour)
                 scores.legend()
     losses.set_ylabel("nats a token")
     losses.legend()

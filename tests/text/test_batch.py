@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pellucid.text import batch as batch_module
-from pellucid.text.batch import Batch, batches, ordered_batches, pad
+from pellucid.text.batch import Batch, batches, ordered_batches, pad, real_share
 from pellucid.text.bpe_dropout import BpeDropout
 from pellucid.text.corpus import Corpus
 from pellucid.text.pair import Pair
@@ -46,6 +46,12 @@ def like_sentences(count: int, seed: int = 0) -> Lengths:
     source = np.clip(random.lognormal(2.6, 0.35, count), 3, 60).astype(int)
     target = np.clip(source * random.normal(1.05, 0.18, count), 3, 80).astype(int)
     return Lengths(source.tolist(), target.tolist())
+
+
+def test_share_of_real_tokens_by_hand() -> None:
+    corpus = corpus_of(Lengths([3, 5, 4], [2, 2, 7]))
+    plan = [np.array([0, 1], np.uint32), np.array([2], np.uint32)]
+    assert real_share(corpus, plan) == pytest.approx((3 + 5 + 2 + 2 + 4 + 7) / (2 * 5 + 2 * 2 + 4 + 7))
 
 
 def test_shift_padding_and_masks_by_hand() -> None:
