@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.pairs import read_pairs
+from pellucid.cli.pairs import read_pairs, unseen_pairs
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError
@@ -23,6 +23,9 @@ def evaluate(
     source: Annotated[Path | None, typer.Option(help="A file of sources, one a line.")] = None,
     target: Annotated[Path | None, typer.Option(help="Their references, line by line.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="A file of pairs instead: .tsv, .jsonl or .tmx.")] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="A generated corpus instead, dates or reports: its unseen part.")
+    ] = None,
     model: Annotated[list[str] | None, typer.Option(help="A model; given twice or more, they are compared.")] = None,
     translations: Annotated[
         Path | None, typer.Option(help="Translations that were made elsewhere, one a line; compared too.")
@@ -33,7 +36,7 @@ def evaluate(
     beam: Annotated[int, typer.Option(help="Hypotheses kept alive.")] = 5,
     length_penalty: Annotated[float, typer.Option(help="Scores are divided by length to this power.")] = 1.0,
     engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",
-    compute_type: Annotated[str | None, typer.Option(help="float32 or int8. [default: the model's]")] = None,
+    compute_type: Annotated[str | None, typer.Option(help="float32 or int8; by default the model's.")] = None,
     output: Annotated[Path | None, typer.Option(help="Write the first model's translations here.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw quality by source length into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -46,7 +49,13 @@ def evaluate(
     from pellucid.decode.translator import load
     from pellucid.metrics import all_scores, compare, looks_tokenised
 
-    read = read_pairs(source, target, pairs, (from_, to))
+    if corpus is None:
+        read = read_pairs(source, target, pairs, (from_, to))
+    elif source or target or pairs:
+        raise UserError("files and a generated corpus together", "--corpus", "give one of them")
+    else:
+        read = unseen_pairs(corpus, (from_, to))
+        from_, to = read[0].source_language, read[0].target_language
     sources, references = [pair.source for pair in read], [pair.target for pair in read]
     config = DecodeConfig(strategy=strategy, beam=beam, length_penalty=length_penalty)  # type: ignore[arg-type]
     results: list[Evaluation] = []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pellucid.errors import UserError
+from pellucid.errors import UserError, nearest
 from pellucid.text.pair import Pair
 from pellucid.text.readers import Aligned, Pairs, Rules
 
+UNSEEN = 1000  # pairs of a generated corpus: none of them is ever trained on
 EVERYTHING = Rules(drop_empty=False, max_characters=0, max_ratio=0, identical_words=0, drop_duplicates=False)
 
 
@@ -20,3 +21,22 @@ def read_pairs(
     inputs = [Aligned(source, target)] if source and target else [pairs] if pairs else []
     both = (languages[0], languages[1]) if languages[0] and languages[1] else None
     return list(Pairs(inputs, both, EVERYTHING))
+
+
+def unseen_pairs(corpus: str, languages: tuple[str | None, str | None]) -> list[Pair]:
+    """The test part of a generated corpus, in the asked direction if it has several."""
+    from pellucid.text.generated import CORPORA
+
+    if corpus not in CORPORA:
+        raise UserError(f"unknown corpus {corpus!r}", "--corpus", nearest(corpus, CORPORA))
+    pairs = CORPORA[corpus](UNSEEN, 1, "test")
+    asked = [
+        pair
+        for pair in pairs
+        if languages[0] in (None, pair.source_language) and languages[1] in (None, pair.target_language)
+    ]
+    directions = {(pair.source_language, pair.target_language) for pair in asked}
+    if len(directions) != 1:
+        known = sorted({str(pair.target_language) for pair in pairs})
+        raise UserError(f"{corpus} goes several ways", "--to", f"give one of {', '.join(known)}")
+    return asked

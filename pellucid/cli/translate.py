@@ -39,7 +39,7 @@ def translate(
     seed: Annotated[int | None, typer.Option(help="Of the sampling; equal seeds give equal texts.")] = None,
     n_best: Annotated[int, typer.Option(help="Translations of each text; in plain format one a line.")] = 1,
     min_length: Annotated[int, typer.Option(help="Tokens at least.")] = 0,
-    max_length: Annotated[int | None, typer.Option(help="Tokens at most. [default: 3 × source + 10]")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Tokens at most; by default 3 × source + 10.")] = None,
     repetition_penalty: Annotated[float, typer.Option(help="Above 1: said tokens are less likely.")] = 1.0,
     no_repeat_ngram: Annotated[int, typer.Option(help="No n tokens in a row come twice.")] = 0,
     stopping: Annotated[str, typer.Option(help="When a beam ends: ctranslate2 or exact.")] = "ctranslate2",
@@ -47,7 +47,7 @@ def translate(
     protect: Annotated[bool, typer.Option("--protect", help="Keep placeholders and tags whole.")] = False,
     split: Annotated[bool | None, typer.Option(help="Split texts into sentences, or not.")] = None,
     engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",
-    compute_type: Annotated[str | None, typer.Option(help="float32 or int8. [default: the model's]")] = None,
+    compute_type: Annotated[str | None, typer.Option(help="float32 or int8; by default the model's.")] = None,
     format_: Annotated[
         str, typer.Option("--format", help="plain, jsonl, or tsv: source, translation, score.")
     ] = "plain",
