@@ -4,7 +4,7 @@ PYTHON := $(VENV)/bin/python
 PELLUCID := $(VENV)/bin/pellucid
 READY := $(VENV)/.ready
 
-.PHONY: setup test lint proofs demo serve clean
+.PHONY: setup test lint proofs demo serve memory clean
 
 setup: $(READY)
 
@@ -37,6 +37,10 @@ demo: $(READY)
 
 serve: $(READY)
 	$(PELLUCID) serve
+
+# The memory of the service stays flat over ten thousand requests.
+memory: $(READY)
+	$(PYTHON) -m pytest -m proof tests/serve/test_process.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

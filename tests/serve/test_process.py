@@ -75,6 +75,19 @@ main()
         assert service.process.wait(60) == 0
 
 
+@pytest.mark.parametrize(("options", "second"), [([], 429), (["--forwarded-allow-ips", "127.0.0.1"], 200)])
+def test_who_asks_is_believed_of_a_known_proxy_only(
+    model: Path, tmp_path: Path, options: list[str], second: int
+) -> None:
+    with started(command(model, "--req-limit", "1", *options), tmp_path / "log") as service:
+        statuses = []
+        for address in ("192.0.2.1", "192.0.2.2"):
+            with closing(HTTPConnection("127.0.0.1", service.port, timeout=60)) as connection:
+                connection.request("POST", "/detect?q=cat", headers={"X-Forwarded-For": address})
+                statuses.append(connection.getresponse().status)
+    assert statuses == [200, second]
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_answers_are_sent_without_delay(host: str) -> None:
     """asyncio looks at the protocol of a connection to know that it is TCP."""
