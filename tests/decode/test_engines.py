@@ -322,3 +322,21 @@ def test_batches_hold_equal_lengths_and_everything_once() -> None:
     for batch in batches:
         assert len({lengths[place] for place in batch}) == 1
         assert len(batch) <= 8
+
+
+@pytest.mark.parametrize("compute_type", ["float32", "int8"])
+def test_weights_in_half_precision_are_computed_with_in_full(
+    make_model: MakeModel, tmp_path: Path, compute_type: ComputeType, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    directory = tmp_path / "half"
+    shutil.copytree(make_model(), directory)
+    weights = load_file(directory / "model.safetensors")
+    save_file({name: weight.astype(np.float16) for name, weight in weights.items()}, directory / "model.safetensors")
+    asked = sentences(6)
+    found = opened(directory, "ctranslate2", compute_type).search(asked, DecodeConfig())
+    assert "float16" not in capfd.readouterr().err  # the library tells of every type it has to convert
+    if compute_type == "float32":
+        expected = opened(directory, "reference").search(asked, DecodeConfig())
+        assert [best[0].tokens for best in found] == [best[0].tokens for best in expected]

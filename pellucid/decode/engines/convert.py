@@ -35,7 +35,8 @@ def convert(directory: Path, out: Path, compute_type: ComputeType) -> None:
     """Write the CTranslate2 form of a model directory to `out`: all of it, or nothing."""
     config = read_config(directory)
     check_supported(config)
-    spec = _spec(config, read_weights(directory, config))
+    weights = {name: weight.astype(np.float32) for name, weight in read_weights(directory, config).items()}
+    spec = _spec(config, weights)  # float32 also where the file holds float16, which few processors compute with
     tokenizers = Tokenizers.load(directory)
     spec.register_source_vocabulary(_vocabulary(tokenizers.source, config.source_tokens, directory))
     spec.register_target_vocabulary(_vocabulary(tokenizers.target, config.target_tokens, directory))
