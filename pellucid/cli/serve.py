@@ -19,7 +19,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all there are.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")] = 5000,
     engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",
-    compute_type: Annotated[str | None, typer.Option(help="float32 or int8. [default: the model's]")] = None,
+    compute_type: Annotated[str | None, typer.Option(help="float32 or int8; by default the model's.")] = None,
     char_limit: Annotated[
         int, typer.Option(help="Characters of a request at most; -1 lifts this or any other limit.")
     ] = ServeConfig.char_limit,
@@ -40,7 +40,7 @@ def serve(
         int, typer.Option(help="Requests that wait or are worked on at most.")
     ] = ServeConfig.queue_limit,
     timeout: Annotated[float, typer.Option(help="Seconds until a request is given up.")] = ServeConfig.timeout,
-    threads: Annotated[int | None, typer.Option(help="Batches worked on at once. [default: one a core]")] = None,
+    threads: Annotated[int | None, typer.Option(help="Batches worked on at once; by default one a core.")] = None,
     api_keys: Annotated[str | None, typer.Option(metavar="FILE", help="API keys, one a line: KEY or KEY 60.")] = None,
     metrics_auth_token: Annotated[
         str | None, typer.Option(envvar="PELLUCID_METRICS_AUTH_TOKEN", help="Bearer token that /metrics asks for.")
