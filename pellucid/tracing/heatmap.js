@@ -1,12 +1,11 @@
-"use strict";
-
 // Small pieces of page, and the one picture that everything is drawn with: a matrix as a heatmap on a canvas.
-// Text goes in as text only; nothing is ever parsed as HTML.
+// Text goes in as text only; nothing is ever parsed as HTML. The page of the service draws with this module too.
 
-function element(name, attributes = {}, ...children) {
+export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (key.startsWith("aria-")) made.setAttribute(key, value); // false is something to say
     else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
   }
   made.append(...children.filter((child) => child !== null));
@@ -14,7 +13,7 @@ function element(name, attributes = {}, ...children) {
 }
 
 // "W_Q X^T" with its signs raised and lowered; braces hold more than one sign: d_{head}.
-function formula(text) {
+export function formula(text) {
   const made = element("span", { class: "formula" });
   for (const piece of text.split(/([_^](?:\{[^}]*\}|.))/)) {
     if (/^[_^]/.test(piece)) made.append(element(piece[0] === "_" ? "sub" : "sup", {}, piece.slice(1).replace(/[{}]/g, "")));
@@ -23,24 +22,24 @@ function formula(text) {
   return made;
 }
 
-function number(value) {
+export function number(value) {
   if (value === null) return "−∞";
   const short = Math.abs(value) >= 100 ? value.toFixed(1) : Math.abs(value) >= 0.001 || value === 0 ? value.toFixed(3) : value.toExponential(1);
   return short.replace("-", "−");
 }
 
-function percent(value) {
+export function percent(value) {
   if (value > 0 && value < 0.001) return "< 0.1 %";
   return `${(100 * value).toFixed(1)} %`;
 }
 
-function colour(name) {
+export function colour(name) {
   const hex = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim().slice(1);
   const full = hex.length === 3 ? [...hex].map((digit) => digit + digit).join("") : hex;
   return [0, 2, 4].map((place) => parseInt(full.slice(place, place + 2), 16));
 }
 
-function mix(from, to, share) {
+export function mix(from, to, share) {
   return from.map((value, place) => Math.round(value + (to[place] - value) * share));
 }
 
@@ -111,7 +110,7 @@ function legend(kind, largest) {
 
 // A figure: caption, the matrix with its row and column words, a line that reads the cell pointed at.
 // The arrow keys move from cell to cell.
-function heatmap({ values, rows, columns = null, kind = "signed", title, note = "", cell = [12, 12], describe }) {
+export function heatmap({ values, rows, columns = null, kind = "signed", title, note = "", cell = [12, 12], describe }) {
   const font = "12px ui-sans-serif, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
   const measure = document.createElement("canvas").getContext("2d");
   measure.font = font;
