@@ -111,9 +111,9 @@ function legend(kind, largest) {
 // A figure: caption, the matrix with its row and column words, a line that reads the cell pointed at.
 // The arrow keys move from cell to cell.
 export function heatmap({ values, rows, columns = null, kind = "signed", title, note = "", cell = [12, 12], describe }) {
-  const font = "12px ui-sans-serif, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+  const font = (pixels) => `${Math.min(12, pixels)}px ui-sans-serif, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif`; // as high as a cell at most
   const measure = document.createElement("canvas").getContext("2d");
-  measure.font = font;
+  measure.font = font(12);
   const fit = (word) => (word.length > 14 ? `${word.slice(0, 13)}…` : word);
   const width = (words) => Math.ceil(Math.max(0, ...words.map((word) => measure.measureText(fit(word)).width)));
   const [high, wide] = [values.length, values[0].length];
@@ -137,13 +137,14 @@ export function heatmap({ values, rows, columns = null, kind = "signed", title, 
     context.drawImage(base, left, top, wide * cell[0], high * cell[1]);
     context.strokeStyle = line;
     context.strokeRect(left + 0.5, top + 0.5, wide * cell[0], high * cell[1]);
-    context.font = font;
     context.textBaseline = "middle";
+    context.font = font(cell[1]);
     rows.forEach((word, row) => {
       context.fillStyle = at && at[0] === row ? accent : ink;
       context.textAlign = "right";
       if (cell[1] >= 9) context.fillText(fit(word), left - 6, top + (row + 0.5) * cell[1]);
     });
+    context.font = font(cell[0]);
     if (labelled) columns.forEach((word, column) => {
       context.save();
       context.translate(left + (column + 0.5) * cell[0], top - 5);
@@ -168,7 +169,7 @@ export function heatmap({ values, rows, columns = null, kind = "signed", title, 
     const paint = palette(kind, largest);
     const [onLight, onDark] = dark(colour("ink")) ? [ink, `rgb(${colour("low")})`] : [`rgb(${colour("low")})`, ink];
     context.textAlign = "center";
-    context.font = font.replace("12px", "10.5px");
+    context.font = font(10.5);
     values.forEach((row, y) => row.forEach((value, x) => {
       if (value === null || (kind === "weights" && value < 0.01)) return;
       context.fillStyle = dark(paint(value)) ? onDark : onLight;

@@ -19,6 +19,7 @@ Browser, Page, Route, expect = playwright.Browser, playwright.Page, playwright.R
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run"]  # fmt: skip
+expect.set_options(timeout=20_000)  # a busy machine is no mistake
 STATIC = Path(__file__).parents[2] / "pellucid" / "serve" / "static"
 TEXT = "one two three"
 ATTACK = "<img src=x onerror='window.stolen=1'><script>window.stolen=1</script>"
@@ -59,7 +60,7 @@ def open_page(browser: Any, client: Any) -> Iterator[Open]:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(20_000)
         origin = urlsplit(url).netloc
         page.on("request", lambda request: foreign.append(request.url) if _leaves(request.url, origin) else None)
         if not complains:
@@ -259,6 +260,34 @@ def test_the_mask_hides_what_is_yet_to_be_said(open_page: Open, client: Any) -> 
     assert float(shown) == pytest.approx(score, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"positions": "rotary", "kv_heads": 2, "norm": "rms", "norm_place": "post", "activation": "swiglu"},
+        {"positions": "learned", "norm_place": "pre", "activation": "gelu", "embedding_norm": True},
+    ],
+    ids=["rotary", "learned"],
+)
+def test_other_parts_are_walked_through_too(
+    open_page: Open, serve: Callable[..., Any], make_model: Callable[..., Path], parts: dict[str, Any]
+) -> None:
+    client = serve(load(make_model(seed=1, **parts)))
+    page = open_page(client.url, tab="inside")
+    _inside(page, "the cat")
+    for stage in STAGES:
+        _go(page, stage)
+    _go(page, "Scores")
+    page.get_by_role("radio", name="encoder").check()
+    page.get_by_role("group", name="head").get_by_role("radio", name="3").check()  # of four, over two pairs of keys
+    page.get_by_role("group", name="layer").get_by_role("radio", name="1").check()
+    trace = client.post("/api/explain", {"text": "the cat"}).json
+    score = trace["values"]["encoder.layers.1.self_attention.scores"]["values"][3][0][0]
+    page.locator("figure .scroll canvas").focus()
+    page.keyboard.press("ArrowDown")
+    shown = page.locator("figure output").inner_text().split(":")[-1].replace("−", "-")
+    assert float(shown) == pytest.approx(score, abs=1e-3)
+
+
 def test_heatmaps_of_sixty_tokens(open_page: Open) -> None:
     page = open_page(tab="inside")
     _inside(page, " ".join(["one"] * 70))
@@ -416,9 +445,11 @@ def test_everything_fits_and_can_be_used_by_everyone(open_page: Open, width: int
         if stage in ("Heads side by side", "Chosen token"):
             sound(stage)
     page.get_by_role("tab", name="Worked examples").click()
-    for example in ("W3", "W8"):
-        page.locator("#examples button", has_text=example).click()
-        sound(example)
+    for example in page.locator("#examples button").all():
+        example.click()
+        assert _overflow(page) == 0, example.inner_text()
+    page.get_by_role("button", name="W8").click()
+    sound("worked")
 
 
 def _overflow(page: Any) -> int:

@@ -2,6 +2,8 @@
 
 import { element, formula, heatmap } from "./heatmap.js";
 
+const TALLEST = 600; // of a picture, in pixels
+
 export const size = (shape) => shape.join(" × ");
 
 // An equation whose symbols carry their shapes: ["Q", [10, 32]], "=", ["X", [10, 128]], …
@@ -87,7 +89,8 @@ export class View {
   // Rows ask, columns are looked at.
   square(values, part, title, { note = "", kind = "signed", beside = 2, least = 9, current = false } = {}) {
     const { queries, keys } = this.tokens(part);
-    const side = Math.max(least, Math.min(34, Math.floor(this.room(beside) / Math.max(values.length, values[0].length))));
+    const fitting = Math.min(this.room(beside) / values[0].length, TALLEST / values.length);
+    const side = Math.max(least, Math.min(34, Math.floor(fitting)));
     const made = heatmap({
       values, kind, title, note, rows: queries.slice(0, values.length), columns: keys.slice(0, values[0].length), cell: [side, side],
     });

@@ -92,7 +92,7 @@ export const heads = {
   name: "Heads side by side",
   choices: inLayer,
   draw: (view) => [
-    text("Each head asks in its own way, and looks elsewhere. Choose another and go back to follow it."),
+    text("Each head asks in its own way and looks elsewhere. The one chosen is followed through the walk."),
     equation(["A_i", view.attention(view.part(), "weights").shape.slice(1)], "=", "softmax", ["(Q_i K_i^T / √d_{head})", view.attention(view.part(), "scores").shape.slice(1)],
       `,   i = 0 … ${view.config.heads - 1}`),
     sideBySide(view, view.part()),

@@ -37,11 +37,12 @@ export const embedding = {
     }[config.positions];
     return [
       text(`Each token is a row of the embedding, a table of ${config.d_model} features for every token of the vocabulary. ${about}`),
-      equation(["X", shape], "=", [`${scale}E_{token}`, shape], ...(added ? ["+", ["P", shape]] : [])),
+      equation(["X", shape], "=", ...(config.embedding_norm ? [`${view.norm()}(`] : []), [`${scale}E_{token}`, shape],
+        ...(added ? ["+", ["P", shape]] : []), ...(config.embedding_norm ? [")"] : [])),
       figures(
         view.vectors(of("embedding"), words, `${scale}E_{token}`, { note: "embedding" }),
         view.vectors(added, words, "P", { note: `${config.positions} positions` }),
-        added ? view.vectors(of("output"), words, "X", { note: "what the first layer sees" }) : null,
+        added || config.embedding_norm ? view.vectors(of("output"), words, "X", { note: "what the first layer sees" }) : null,
       ),
     ];
   },
