@@ -267,7 +267,7 @@ class TrainConfig(Config):
         default="auto", doc="of the matrix products; auto: bfloat16 where the hardware multiplies it"
     )
     steps: int | None = setting(default=None, doc="updates at most", least=1)
-    epochs: float | None = setting(default=None, doc="passes over the pairs at most", least=0)
+    epochs: int | None = setting(default=None, doc="passes over the pairs at most", least=1)
     minutes: float | None = setting(default=None, doc="time at most, over all sessions of the run", least=0)
     batch_tokens: int = setting(
         default=4096, doc="source and target tokens of one batch at most, padding included", least=16

@@ -36,7 +36,7 @@ def _estimate(settings: Settings, data: Data) -> list[str]:
     work = 6 * (source * description.multiply_adds("source") + target * description.multiply_adds("target"))
     updates, seconds = -(-len(plan) // train.accumulate), work / matmul_rate()
     limits = {
-        f"{train.epochs or 0:g} epochs": train.epochs,
+        f"{train.epochs or 0:,} epochs": train.epochs,
         f"{train.steps or 0:,} updates": train.steps and train.steps / updates,
         f"{train.minutes or 0:g} minutes": train.minutes and train.minutes * 60 / seconds,
     }

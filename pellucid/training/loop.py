@@ -71,8 +71,10 @@ def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, 
         restore_optimizer(optimizer, dict(model.named_parameters()), saved.optimizer)
     progress = saved.progress if saved else Progress()
     ema = saved.ema if saved else {name: value.clone() for name, value in model.weights().items()} if config.ema else {}
+    progress.finished = spent(progress, config)  # the budget may have grown since it was saved
     run.forget_after(progress.step)
-    checkpoints.forget_after(progress.step)
+    scheduled = progress.finished or progress.step % config.checkpoint_every == 0
+    checkpoints.forget_after(progress.step if scheduled else progress.step - 1)
     steps = _total_steps(config, data)
     return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, digest, steps)
 
@@ -156,10 +158,9 @@ def update(training: Training, group: list[Batch]) -> tuple[float, float]:
 
 def spent(progress: Progress, config: TrainConfig) -> bool:
     """Whether the run is over: steps, epochs, minutes or patience."""
-    done = progress.epoch + (progress.batch > 0) * 1e-9  # epochs are counted whole
     return bool(
         (config.steps is not None and progress.step >= config.steps)
-        or (config.epochs is not None and done >= config.epochs)
+        or (config.epochs is not None and progress.epoch >= config.epochs)
         or (config.minutes is not None and progress.seconds >= config.minutes * 60)
         or (config.patience is not None and progress.validations_without_gain >= config.patience)
     )

@@ -92,6 +92,15 @@ def test_resuming_a_finished_run_says_so_and_changes_nothing(trained: Run, capsy
     assert model_bytes(trained) == before
 
 
+def test_a_longer_budget_gives_what_it_would_have_given_at_once(
+    trained: Run, settings: Settings, tmp_path: Path
+) -> None:
+    longer = replace(settings, train=settings.train.changed(steps=33))
+    at_once = start_run(Run(tmp_path / "longer"), longer)
+    resume_run(trained, {"steps": 33})
+    assert model_bytes(trained) == model_bytes(at_once)
+
+
 def test_a_second_process_refuses(trained: Run) -> None:
     with trained.locked(), pytest.raises(UserError, match="another process"):
         resume_run(trained)
