@@ -24,7 +24,7 @@ FLAGS = [
     "--no-first-run",
 ]
 SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
-STAGES = ("Embedding + position", "Queries, keys, values", "Softmax", "Heads side by side", "Cross-attention", "Logits")
+STAGES = ("Softmax",)
 
 
 @contextmanager

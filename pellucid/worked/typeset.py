@@ -8,7 +8,8 @@ from html import escape
 
 GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ", "sigma": "σ", "pi": "π"}
 COMMA = '<mo separator="true">,</mo>'
-DOT = '<mo lspace="0.25em" rspace="0.25em">·</mo>'
+# Spaces of its own: those of an operator between words would be put around the whole product.
+DOT = '<mspace width="0.25em"/><mo lspace="0" rspace="0">·</mo><mspace width="0.25em"/>'
 SYMBOLS = {**GREEK, "inf": "∞"}
 # How tightly an operation holds its parts together; what holds less tightly inside it needs parentheses.
 SUM, PRODUCT, SIGN, POWER, ATOM = range(5)

@@ -120,6 +120,21 @@ def test_a_text_is_translated_as_it_is_typed_first_as_it_comes_and_then_by_searc
     assert shown == [best["text"], *(each["text"] for each in best["alternatives"])]
 
 
+def test_a_text_keeps_its_lines_on_the_way_inside_and_back(open_page: Open) -> None:
+    page = open_page()
+    _type(page, "one\ntwo")
+    _translated(page)
+    page.get_by_role("tab", name="Inside").click()
+    expect(page.get_by_label("Sentence to look into")).to_have_value("one two")
+    page.locator(".stage h2").wait_for()
+    page.get_by_role("tab", name="Translate").click()
+    expect(page.get_by_label("Text to translate")).to_have_value("one\ntwo")
+    page.get_by_role("tab", name="Inside").click()
+    _inside(page, "three")
+    page.get_by_role("tab", name="Translate").click()
+    expect(page.get_by_label("Text to translate")).to_have_value("three")
+
+
 def test_an_alternative_can_be_chosen(open_page: Open, client: Any) -> None:
     best = client.post("/api/translate", {"text": TEXT, "beam": 5, "n_best": 4}).json
     page = open_page()
@@ -150,7 +165,7 @@ def test_pointing_at_a_word_shows_what_it_looked_at(open_page: Open, client: Any
     """Three target words over three source words, with weights small enough to add up by hand."""
     trace = client.post("/api/explain", {"text": TEXT}).json
     trace["source_tokens"] = [{"id": 9, "text": text} for text in ("<2de>", "▁the", "▁c", "at", "</s>")]
-    trace["target_out"] = [{"id": 9, "text": text} for text in ("▁die", "▁Kat", "ze", "!", "</s>")]
+    trace["target_out"] = [{"id": 9, "text": text} for text in ("▁die", "▁K⟨C3⟩", "⟨A4⟩tze", "!", "</s>")]
     trace["alignment"] = [
         [0.0, 0.9, 0.1, 0.0, 0.0],
         [0.0, 0.1, 0.5, 0.3, 0.1],
@@ -165,17 +180,17 @@ def test_pointing_at_a_word_shows_what_it_looked_at(open_page: Open, client: Any
         page.get_by_role("group", name="Words of the source"),
         page.get_by_role("group", name="Words of the target"),
     )
-    expect(target.get_by_role("button")).to_have_text(["die", "Katze", "!", "</s>"])
+    expect(target.get_by_role("button")).to_have_text(["die", "Kätze", "!", "</s>"])
     expect(source.get_by_role("button")).to_have_text(["<2de>", "the", "cat", "</s>"])
     readout = page.locator("#alignment output")
-    target.get_by_role("button", name="Katze").hover()
-    expect(readout).to_have_text("Katze ← cat 70.0 %, the 20.0 %, </s> 10.0 %")
+    target.get_by_role("button", name="Kätze").hover()
+    expect(readout).to_have_text("Kätze ← cat (70.0 %), the (20.0 %), </s> (10.0 %)")
     assert page.evaluate("document.querySelectorAll('#alignment .words')[0].children[2].style.backgroundColor") != ""
     source.get_by_role("button", name="the").hover()
-    expect(readout).to_have_text("the → die 90.0 %, Katze 20.0 %")
+    expect(readout).to_have_text("the → die (90.0 %), Kätze (20.0 %)")
     target.get_by_role("button", name="die").focus()
     page.keyboard.press("ArrowRight")
-    expect(readout).to_have_text("Katze ← cat 70.0 %, the 20.0 %, </s> 10.0 %")
+    expect(readout).to_have_text("Kätze ← cat (70.0 %), the (20.0 %), </s> (10.0 %)")
 
 
 def test_four_ways_to_decode_side_by_side(open_page: Open, client: Any) -> None:

@@ -18,7 +18,13 @@ export function words(tokens) {
     found.at(-1).tokens.push(at);
     kind = text ? own : "";
   });
-  return found.filter((word) => word.text);
+  return found.filter((word) => word.text).map((word) => ({ ...word, text: whole(word.text) }));
+}
+
+// Bytes that became tokens by themselves, ⟨C3⟩⟨BC⟩, are a character again once they stand together.
+function whole(text) {
+  return text.replace(/(⟨[0-9A-F]{2}⟩)+/g, (bytes) =>
+    new TextDecoder().decode(Uint8Array.from(bytes.match(/[0-9A-F]{2}/g), (byte) => parseInt(byte, 16))));
 }
 
 // How much of each source word went into each target word: rows are target words.
@@ -52,7 +58,7 @@ export function showAlignment(where, trace) {
       tint(chip, shares[each]);
     });
     const best = shares.map((share, each) => [share, each]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([share]) => share >= 0.01);
-    const told = best.map(([share, each]) => `${sides[other][each].text} ${percent(share)}`).join(",  ");
+    const told = best.map(([share, each]) => `${sides[other][each].text} (${percent(share)})`).join(",  ");
     readout.textContent = `${sides[side][at].text}  ${side === "target" ? "←" : "→"}  ${told || "nothing in particular"}`;
 
     function tint(chip, share) {

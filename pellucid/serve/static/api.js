@@ -17,23 +17,28 @@ export const post = (path, body, signal) => send(path, body, signal).then((respo
 // The pieces of a translation, as they come.
 export async function* pieces(body, signal) {
   const response = await send("/api/stream", body, signal);
-  let rest = "";
-  try {
-    for await (const bytes of response.body.pipeThrough(new TextDecoderStream())) {
-      const events = (rest + bytes).split("\n\n");
-      rest = events.pop();
-      for (const event of events) {
-        const [name, data] = event.split("\n").map((line) => line.slice(line.indexOf(":") + 2));
-        const content = JSON.parse(data);
-        if (name === "error") throw new Error(content.error);
-        if (name === "piece") yield content.text;
-        if (name === "end") return;
-      }
-    }
-  } catch (fault) {
-    throw fault instanceof TypeError ? unreachable() : fault;
+  for await (const [name, content] of events(response.body)) {
+    if (name === "error") throw new Error(sentence(content.error));
+    if (name === "piece") yield content.text;
+    if (name === "end") return;
   }
   throw new Error("The server ended before the translation did.");
+}
+
+// Server-sent events: the name and the data of each.
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read().catch((fault) => { throw givenUp(fault) ? fault : unreachable(); });
+    if (done) return;
+    const whole = (rest + value).split("\n\n");
+    rest = whole.pop();
+    for (const event of whole) {
+      const [name, data] = event.split("\n").map((line) => line.slice(line.indexOf(":") + 2));
+      yield [name, JSON.parse(data)];
+    }
+  }
 }
 
 // Whether a request was given up by the page itself, because something newer was wanted.

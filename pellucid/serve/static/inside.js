@@ -10,6 +10,7 @@ import { chosenToken, logits } from "./stages/output.js";
 import { View } from "./view.js";
 
 const stages = [tokens, embedding, projections, scores, mask, softmax, weightedSum, heads, addAndNorm, feedForward, crossAttention, logits, chosenToken];
+const oneLine = (text) => text.replace(/\s+/g, " ");
 const place = (id) => document.getElementById(id);
 
 export function startInside(session) {
@@ -20,7 +21,7 @@ export function startInside(session) {
   async function look() {
     const text = place("inside-text").value;
     const asked = { text, ...way(session) };
-    session.text = text;
+    if (text !== oneLine(session.text)) session.text = text; // else it keeps its lines
     work.abort();
     if (!text.trim()) {
       seen = "";
@@ -50,7 +51,7 @@ export function startInside(session) {
   });
   return () => {
     refresh();
-    place("inside-text").value = session.text.replace(/\s+/g, " ");
+    place("inside-text").value = oneLine(session.text);
     look();
   };
 }

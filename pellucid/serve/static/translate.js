@@ -20,6 +20,7 @@ export function startTranslate(session) {
   });
   let timer = 0;
   let work = new AbortController();
+  let looking = new AbortController(); // at one of the alternatives
 
   function wait(pause) {
     clearTimeout(timer);
@@ -78,7 +79,7 @@ export function startTranslate(session) {
     compare();
     offer([found, ...found.alternatives], beam, found.notes);
     await settled(signal);
-    await choose(found, signal);
+    await choose(found);
   }
 
   // To see through a translation is work: it is not begun for one that the next key makes another.
@@ -95,17 +96,19 @@ export function startTranslate(session) {
     place("alternatives").replaceChildren(...translations.map((translation, at) => element("li", {},
       element("button", { type: "button", "aria-pressed": at === 0, onclick: (event) => {
         for (const button of place("alternatives").querySelectorAll("button")) button.setAttribute("aria-pressed", button === event.currentTarget);
-        choose(translation, work.signal).catch((fault) => givenUp(fault) || session.tell(fault));
+        choose(translation).catch((fault) => givenUp(fault) || session.tell(fault));
       } }, element("span", { dir: "auto" }, translation.text), element("small", {}, translation.score === null ? "" : number(translation.score))))));
   }
 
   // A translation among the alternatives: shown, and seen through for its alignment.
-  async function choose(translation, signal) {
+  async function choose(translation) {
+    looking.abort();
+    looking = new AbortController();
     place("output").textContent = translation.text;
     place("alignment-card").hidden = session.text.length > MOST_ALIGNED;
     if (place("alignment-card").hidden) return;
     const asked = { text: session.text, ...way(session), ...(translation.text.trim() && { target_text: translation.text }) };
-    const trace = await post("/api/explain", asked, signal);
+    const trace = await post("/api/explain", asked, AbortSignal.any([work.signal, looking.signal]));
     showAlignment(place("alignment"), trace);
   }
 
