@@ -1,0 +1,132 @@
+"""The page as a whole: safe, whole at every width, usable by everyone, honest when the server is gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from pellucid.decode.translator import load
+from pellucid.tracing import explain
+
+Visit = Callable[..., Any]
+TEXT = "one two three"
+ATTACK = "<img src=x onerror='window.stolen=1'><script>window.stolen=1</script>"
+STATIC = Path(__file__).parents[3] / "pellucid" / "serve" / "static"
+
+
+def test_a_server_that_has_stopped_is_said(
+    visit: Visit, serve_until_stopped: Callable[..., Any], number_model: Path
+) -> None:
+    server = serve_until_stopped(load(number_model))
+    visitor = visit(server.client.url, complains=True)
+    visitor.types(TEXT)
+    visitor.translated()
+    visitor.aligned()
+    server.stop()
+    server.thread.join()
+    told = "The server does not answer. Is it still running?"
+    visitor.types("four")
+    expect(visitor.alert()).to_have_text(told)
+    for tab in ("Inside", "Worked examples"):
+        visitor.opens(tab)
+        expect(visitor.alert()).to_have_text(told)
+
+
+def test_text_is_text(visit: Visit) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.types(ATTACK)
+    visitor.translated()
+    visitor.aligned()
+    visitor.opens("Inside")
+    page.locator(".stage h2").wait_for()
+    expect(page.locator("#inside-status")).to_contain_text("<img src=x")
+    for stage in visitor.stages():
+        visitor.walks_to(stage)
+    assert page.evaluate("window.stolen") is None
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_the_tabs_are_worked_by_keyboard(visit: Visit) -> None:
+    visitor = visit()
+    page = visitor.page
+    page.get_by_role("tab", name="Translate").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tabpanel", name="Inside")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tabpanel", name="Worked examples")).to_be_visible()
+    expect(page.get_by_role("tab", name="Worked examples")).to_be_focused()
+    page.go_back()
+    expect(page.get_by_role("tabpanel", name="Inside")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (390, "dark"),
+        (1440, "light"),
+        pytest.param(390, "light", marks=pytest.mark.proof),
+        pytest.param(1440, "dark", marks=pytest.mark.proof),
+    ],
+)
+def test_everything_fits_and_can_be_used_by_everyone(visit: Visit, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    def sound(part: str) -> None:
+        assert visitor.overflow() == 0, part
+        found = Axe().run(page).response["violations"]
+        serious = [each for each in found if each["impact"] in ("serious", "critical")]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == [], part
+
+    visitor = visit(width=width, scheme=scheme)
+    page = visitor.page
+    visitor.types(f"{TEXT} {'x' * 120}")
+    visitor.translated()
+    visitor.aligned()
+    page.locator(".way small").nth(3).wait_for()
+    page.locator("#alignment .word").nth(1).hover()
+    sound("translate")
+    visitor.opens("Inside")
+    page.locator(".stage h2").wait_for()
+    for stage in visitor.stages():
+        visitor.walks_to(stage)
+        assert visitor.overflow() == 0, stage
+        if stage in ("Heads side by side", "Chosen token"):
+            sound(stage)
+    visitor.opens("Worked examples")
+    for example in page.locator("#examples button").all():
+        example.click()
+        assert visitor.overflow() == 0, example.inner_text()
+    page.get_by_role("button", name="W8").click()
+    sound("worked")
+
+
+def test_the_page_has_nothing_inline_and_asks_only_its_own_server(client: Any) -> None:
+    answer = client.get("/")
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    page = answer.body.decode()
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+    for path in (STATIC / "index.html", *STATIC.rglob("*.js"), *STATIC.rglob("*.css")):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), path
+        assert set(re.findall(r"https?://[^\s\"']+", text)) <= {"http://www.w3.org/1998/Math/MathML"}, path
+
+
+def test_the_report_draws_in_a_browser_without_a_server(browser: Any, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(explain(str(model), TEXT, "en", "de").to_html(), encoding="utf-8")
+    page = browser.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda line: complaints.append(line.text))
+    page.on("pageerror", lambda fault: complaints.append(str(fault)))
+    page.goto((tmp_path / "report.html").as_uri())
+    expect(page.locator("#head canvas").first).to_be_visible()
+    page.close()
+    assert complaints == []
