@@ -4,7 +4,7 @@ PYTHON := $(VENV)/bin/python
 PELLUCID := $(VENV)/bin/pellucid
 READY := $(VENV)/.ready
 
-.PHONY: setup test lint proofs demo serve memory clean
+.PHONY: setup chromium test lint proofs demo serve memory clean
 
 setup: $(READY)
 
@@ -14,7 +14,11 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
 
-test: $(READY)
+# The browser tests drive the system's Chromium.
+chromium:
+	test -x /usr/bin/chromium || (apt-get update -qq && apt-get install -y -qq chromium)
+
+test: $(READY) chromium
 	$(PYTHON) -m pytest -m "not proof" -n 2
 
 lint: $(READY)
@@ -23,7 +27,7 @@ lint: $(READY)
 	$(VENV)/bin/mypy
 
 # The long form of what `make test` samples: full products, all counts.
-proofs: $(READY)
+proofs: $(READY) chromium
 	$(PYTHON) -m pytest -m proof -n 2
 
 # A model from nothing in three minutes: train, measure on unseen dates, look inside.

@@ -277,8 +277,8 @@ class TrainConfig(Config):
         default="adam", doc="adamw keeps weight decay apart from the gradient"
     )
     weight_decay: float = setting(default=0.0, doc="pull of the weights towards zero", least=0)
-    beta_1: float = setting(default=0.9, doc="memory of the gradient's mean", least=0, most=1)
-    beta_2: float = setting(default=0.98, doc="memory of the gradient's square", least=0, most=1)
+    beta_1: float = setting(default=0.9, doc="memory of the gradient's mean", least=0, most=0.999999)
+    beta_2: float = setting(default=0.98, doc="memory of the gradient's square", least=0, most=0.999999)
     learning_rate: float | None = setting(
         default=None,
         doc="the highest one; default: 0.0225 d_model^-0.5, which is 1e-3 for the base model. For schedule 'paper' "
@@ -298,7 +298,7 @@ class TrainConfig(Config):
         default=0.0,
         doc="decay of an exponential moving average of the weights, instead of `average`; 0: none",
         least=0,
-        most=1,
+        most=0.999999,
     )
     bpe_dropout: float = setting(
         default=0.0, doc="chance that a merge of the tokenizer is left out, afresh each epoch", least=0, most=0.9

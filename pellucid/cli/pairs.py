@@ -6,10 +6,9 @@ from pathlib import Path
 
 from pellucid.errors import UserError, nearest
 from pellucid.text.pair import Pair
-from pellucid.text.readers import Aligned, Pairs, Rules
+from pellucid.text.readers import EVERYTHING, Aligned, Pairs
 
 UNSEEN = 1000  # pairs of a generated corpus: none of them is ever trained on
-EVERYTHING = Rules(drop_empty=False, max_characters=0, max_ratio=0, identical_words=0, drop_duplicates=False)
 
 
 def read_pairs(

@@ -62,7 +62,7 @@ def train(
     data |= {name: word for name, word in words.items() if word} | ({"both_ways": True} if both_ways else {})
     flags = {"data": data, "train": {} if minutes is None else {"minutes": minutes}}
     if resume is not None:
-        if data or out or preset or config:
+        if data or out or preset or config or dry_run:
             raise UserError(
                 "takes nothing but --minutes and --set of TrainConfig", "--resume", "a run keeps its settings"
             )

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from pellucid.errors import Problem, UserError
 from pellucid.text import files
-from pellucid.text.filters import Judge, Report, Rules
+from pellucid.text.filters import EVERYTHING, Judge, Report, Rules
 from pellucid.text.formats import aligned, jsonl, tsv
 from pellucid.text.pair import Direction, Pair
 from pellucid.text.tmx import tmx
 
-__all__ = ["Aligned", "Pair", "Pairs", "Report", "Rules"]
+__all__ = ["EVERYTHING", "Aligned", "Pair", "Pairs", "Report", "Rules"]
 
 FORMATS = {".tsv": tsv, ".jsonl": jsonl, ".tmx": tmx}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pellucid.config import ModelConfig, TrainConfig
-from pellucid.errors import UserError
-from pellucid.nn import Transformer
+from pellucid.errors import Problem, UserError
 from pellucid.text.batch import batches, real_share
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
@@ -21,10 +22,24 @@ from pellucid.training.run import Run
 from pellucid.training.settings import Settings
 
 DEFAULT_MINUTES = 30.0
+# Settings that a resumed run may change; any other would make it another run.
+CHANGEABLE = (
+    "steps",
+    "epochs",
+    "minutes",
+    "patience",
+    "threads",
+    "learning_rate",
+    "warmup",
+    "clip",
+    "validate_every",
+    "validate_pairs",
+    "checkpoint_every",
+)
 
 
 def train(
-    data: DataConfig | dict[str, Any] | tuple[str, str] | str,
+    data: DataConfig | dict[str, Any] | tuple[str | Path, str | Path] | str | Path,
     out: str | Path,
     model: ModelConfig | None = None,
     train: TrainConfig | None = None,
@@ -36,11 +51,11 @@ def train(
 
     `data` is a file of pairs, two aligned files (source, target), or a `DataConfig` (or its fields) for the rest.
     """
-    if isinstance(data, str):
-        data = {"pairs": data}
+    if isinstance(data, str | Path):
+        data = {"pairs": str(data)}
     elif isinstance(data, tuple):
-        data = dict(zip(("source", "target"), data, strict=True))
-    if isinstance(data, DataConfig):
+        data = {"source": str(data[0]), "target": str(data[1])}
+    elif isinstance(data, DataConfig):
         data = data.to_dict()
     if start_from is not None:
         data = {**data, "start_from": str(start_from)}
@@ -55,19 +70,25 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
     settings = with_budget(replace(settings, data=settings.data.absolute(), start_from=start))
     data = prepare_data(settings)  # before the directory is made: a wrong file leaves nothing behind
     settings = replace(settings, model=data.model(settings.model))
-    run.create(settings)
-    run.checkpoints.mkdir(exist_ok=True)
-    data.tokenizers.save(run.checkpoints)
-    return _train(run, settings, data, display)
+    run.create(settings, data.tokenizers)
+    with run.locked():
+        return _train(run, settings, data, display)
 
 
 def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display | None = None) -> Run:
     """Go on with a run where its last checkpoint stands; `changes` to its TrainConfig may lengthen the budget."""
     settings = run.settings()
-    if changes:
-        settings = replace(settings, train=settings.train.changed(**changes))
-        run.write(settings)
-    return _train(run, settings, prepare_data(settings, run.checkpoints), display)
+    fixed = [name for name in changes or {} if name in TrainConfig.names() and name not in CHANGEABLE]
+    if fixed:
+        remedy = f"what may change: {', '.join(CHANGEABLE)}"
+        raise UserError(Problem("cannot change in the middle of a run", name, remedy) for name in fixed)
+    with run.locked():
+        if changes:
+            settings = with_budget(replace(settings, train=settings.train.changed(**changes)))
+        data = prepare_data(settings, run.checkpoints)
+        if changes:
+            run.write(settings)
+        return _train(run, settings, data, display)
 
 
 def prepare_data(settings: Settings, tokenizers: Path | None = None) -> Data:
@@ -79,36 +100,47 @@ def prepare_data(settings: Settings, tokenizers: Path | None = None) -> Data:
 
 def _train(run: Run, settings: Settings, data: Data, display: Display | None) -> Run:
     display = display or Display(settings.train)
-    with run.locked():
-        start = Transformer.load(settings.start_from) if settings.start_from else None
-        training = begin(run, data, settings.model, settings.train, start)
-        if training.progress.finished and run.model.exists():
-            display.note(f"{run.directory}: finished at step {training.progress.step:,}; the model is in {run.model}")
-            return run
-        display.note(data.report)
-        plan = batches(data.corpus, settings.train.batch_tokens, settings.train.seed, 0, data.train_pairs)
-        display.note(f"{len(plan):,} batches an epoch, {100 * real_share(data.corpus, plan):.1f}% real tokens")
-        with display:
-            done = training.progress.finished or run_loop(training, display)
-        if not done:
-            display.note(f"stopped and saved at step {training.progress.step:,}; go on with --resume {run.directory}")
-            return run
-        finish(training, display)
-        _save_model(run, settings, training)
-        _draw(run, display)
-        display.note(f"the model is in {run.model}")
+    training = begin(run, data, settings.model, settings.train, settings.start_from)
+    if training.progress.finished and run.model.exists():
+        display.note(f"{run.directory}: finished at step {training.progress.step:,}; the model is in {run.model}")
+        return run
+    _put_aside(run.model)  # of an earlier, shorter budget
+    display.note(data.report)
+    plan = batches(
+        data.corpus, settings.train.batch_tokens, settings.train.seed, 0, data.epoch_pairs(settings.train.seed, 0)
+    )
+    display.note(f"{len(plan):,} batches an epoch, {100 * real_share(data.corpus, plan):.1f}% real tokens")
+    with display:
+        done = training.progress.finished or run_loop(training, display)
+    if not done:
+        display.note(f"stopped and saved at step {training.progress.step:,}; go on with --resume {run.directory}")
+        return run
+    finish(training, display)
+    _save_model(run, settings, training)
+    _draw(run, display)
+    display.note(f"the model is in {run.model}")
     return run
+
+
+def _put_aside(model: Path) -> None:
+    """Keep the model that a run had when it was given more time, until the next one takes its place."""
+    if model.exists():
+        before = model.with_name(".model.before")
+        shutil.rmtree(before, ignore_errors=True)
+        model.rename(before)
 
 
 def _save_model(run: Run, settings: Settings, training: Training) -> None:
     """The model directory, complete when it appears."""
     draft = run.directory / ".model.draft"
+    shutil.rmtree(draft, ignore_errors=True)
     training.model.save(draft)
     training.data.tokenizers.save(draft)
     learn_languages(settings.data, training.data.corpus).save(draft / "languages.json")
     (draft / "README.md").write_text(model_card(settings, training), encoding="utf-8")
-    if run.model.exists():  # of an earlier, shorter budget
-        run.model.rename(run.directory / f".model.before-{training.progress.step}")
+    for path in draft.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
     draft.rename(run.model)
 
 
@@ -120,10 +152,13 @@ def _draw(run: Run, display: Display) -> None:
 
 
 def with_budget(settings: Settings) -> Settings:
-    """A run without any limit would never end."""
-    train = settings.train
+    """Settings under which a run can end: without any limit it never would."""
+    train, model = settings.train, settings.model
     if train.schedule == "cosine" and train.steps is None and train.epochs is None:
         raise UserError("a cosine must know where it ends", "schedule", "give steps or epochs")
+    if model.positions == "learned" and settings.data.longest > model.max_length:
+        what = f"pairs of {settings.data.longest} tokens, but the learned positions end at {model.max_length}"
+        raise UserError(what, "longest", f"set longest={model.max_length}, or raise max_length")
     limits = (train.steps, train.epochs, train.minutes, train.patience)
     if any(limit is not None for limit in limits):
         return settings

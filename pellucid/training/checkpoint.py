@@ -169,5 +169,4 @@ def restore_optimizer(
     """Give every parameter its state back."""
     for full, value in state.items():
         kind, _, name = full.partition("/")
-        on = value if kind == "step" else value.to(parameters[name].device)
-        optimizer.state[parameters[name]][kind] = on
+        optimizer.state[parameters[name]][kind] = value.to(parameters[name].device)

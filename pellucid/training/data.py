@@ -19,13 +19,14 @@ from pellucid.text.cache import cache_directory, fingerprint
 from pellucid.text.corpus import Corpus, is_whole
 from pellucid.text.generated import CORPORA, Part
 from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.readers import Aligned, Pair, Pairs, Report, Rules
+from pellucid.text.readers import EVERYTHING, Aligned, Pair, Pairs, Report, Rules
 from pellucid.text.tokenizer import Tokenizer, Tokenizers
 
 HELD_OUT = 0.01  # share of the pairs, when no validation set is given
 SAMPLE = 20_000  # pairs from which the languages are learned
 GENERATED_PAIRS: dict[Part, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 GENERATED_SEED = 1
+FORM = 1  # raised when the generators or the learning of tokenizers change: what was stored before is not used then
 PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fields that name files
 
 
@@ -68,7 +69,9 @@ class DataConfig(Config):
                 problems.append(Problem(what, f"{prefix}source", "give them in pairs, in the same order"))
         if (self.source_language is None) != (self.target_language is None):
             problems.append(Problem("one language without the other", "source_language", "give both --from and --to"))
-        if self.both_ways and self.corpus is None and self.source_language is None:
+        if self.both_ways and self.corpus is not None:
+            problems.append(Problem("a generated corpus has its own directions", "both_ways", "leave it out"))
+        elif self.both_ways and self.source_language is None:
             problems.append(Problem("needs the languages of both sides", "both_ways", "add --from and --to"))
         if self.both_ways and not self.joint:
             problems.append(Problem("needs one joint vocabulary", "both_ways", "leave joint as it is"))
@@ -119,11 +122,17 @@ class Data:
 
     @property
     def report(self) -> str:
-        """What was read, and what was left out and why."""
-        about = self.corpus.about
-        text = str((about["report"] or {}).get("text", ""))
-        over, longest = about["too_long"]["pairs"], f"  over {about['longest']} tokens"
-        return text + (f"\n{longest:<18}{over:>12,}" if over else "")
+        """What was read, and what was left out and why, of the validation pairs too."""
+        lines = [str((self.corpus.about["report"] or {}).get("text", "")), *_too_long(self.corpus, "left out")]
+        if self.valid_corpus is not self.corpus:
+            lines.append(f"{'to validate on':<18}{len(self.valid_pairs):>12,}")
+            lines += _too_long(self.valid_corpus, "left out there")
+        return "\n".join(lines)
+
+    @property
+    def digest(self) -> str:
+        """Tells whether a run goes on with the pairs it began with."""
+        return sha256((self.corpus.digest + self.valid_corpus.digest).encode()).hexdigest()
 
     @property
     def tokenizers(self) -> Tokenizers:
@@ -137,6 +146,15 @@ class Data:
             )
         sizes = {"source_vocabulary": len(self.tokenizers.source), "target_vocabulary": len(self.tokenizers.target)}
         return config.changed(vocabulary=None, tie="decoder" if config.tie == "all" else config.tie, **sizes)
+
+
+def _too_long(corpus: Corpus, words: str) -> list[str]:
+    over = corpus.about["too_long"]["pairs"]
+    return (
+        [f"{words}, with more than {corpus.longest} tokens: {over:,} ({', '.join(corpus.about['too_long']['places'])})"]
+        if over
+        else []
+    )
 
 
 def prepare(
@@ -153,10 +171,11 @@ def prepare(
     earlier_files = {*listed(data.earlier_source), *listed(data.earlier_pairs)}
     earlier = corpus.pairs_from(earlier_files)
     new = corpus.others(earlier)
+    if not len(new):
+        raise UserError("every pair is one of the earlier training", "data", "give new pairs to learn from")
     count = min(len(earlier), round(len(new) * data.earlier_share / (1 - data.earlier_share)))
     if data.corpus or data.valid_source or data.valid_pairs:
-        as_it_is = Rules(drop_duplicates=False, identical_words=0, max_ratio=0.0)  # of a test set nothing is left out
-        valid_corpus = _stored(_pairs(data, as_it_is, "valid"), data, tokenizers)
+        valid_corpus = _stored(_pairs(data, EVERYTHING, "valid"), data, tokenizers)
         return Data(corpus, new, valid_corpus, np.arange(len(valid_corpus), dtype=np.uint32), earlier, count)
     if len(new) < 2:
         raise UserError("too few pairs to hold one out", "data", "give validation files, or more pairs")
@@ -229,9 +248,12 @@ def _stored(pairs: Pairs | Generated, data: DataConfig, tokenizers: Tokenizers) 
 
 def _reading(pairs: Pairs | Generated, data: DataConfig) -> dict[str, Any]:
     """What decides which pairs are read."""
+    own: dict[str, Any]
     if isinstance(pairs, Generated):
-        return {"corpus": pairs.corpus, "part": pairs.part, "pairs": GENERATED_PAIRS[pairs.part]}
-    return {"rules": pairs.rules.to_dict(), "languages": data.languages, "directions": data.directions}
+        own = {"corpus": pairs.corpus, "part": pairs.part, "seed": GENERATED_SEED, "pairs": GENERATED_PAIRS[pairs.part]}
+    else:
+        own = {"rules": pairs.rules.to_dict(), "languages": data.languages}
+    return own | {"form": FORM, "directions": data.directions}
 
 
 def _digest(tokenizers: Tokenizers) -> str:

@@ -23,13 +23,18 @@ class Device:
     def of(cls, config: TrainConfig, saved_threads: int | None = None) -> Device:
         """As configured; threads as configured, else as the run had them: equal counts give equal weights."""
         name = _best_device() if config.device == "auto" else config.device
-        threads = config.threads or saved_threads or len(os.sched_getaffinity(0))
+        threads = config.threads or saved_threads or _cores()
         torch.set_num_threads(threads)
         wanted = config.precision == "bfloat16" or (config.precision == "auto" and _multiplies_bfloat16(name))
         return cls(name, threads, wanted)
 
     def autocast(self) -> AbstractContextManager[object]:
         return torch.autocast(self.name, torch.bfloat16) if self.bfloat16 else nullcontext()
+
+
+def _cores() -> int:
+    """Cores that this process may use; not every system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _best_device() -> str:

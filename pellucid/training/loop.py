@@ -44,25 +44,23 @@ class Training:
     checkpoints: Checkpoints
     progress: Progress
     ema: dict[str, torch.Tensor]
-    digest: str  # of the pairs
     total_steps: int | None  # where the learning rate of a cosine ends
 
 
-def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, start: Transformer | None) -> Training:
-    """A new training, or the state of the last checkpoint if the run has one. `start`: a model to go on from."""
+def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, start_from: str | None) -> Training:
+    """A new training, or the state of the last checkpoint if the run has one. `start_from`: a model to go on from."""
     keep_freed_memory()
     checkpoints = Checkpoints(run.checkpoints, config.average)
     saved = checkpoints.load()
-    digest = data.corpus.digest()
-    if saved and saved.data != digest:
+    if saved and saved.data != data.digest:
         remedy = "bring the files back as they were, or begin a new run with --start-from"
         raise UserError("the pairs are not those the run began with", str(run.directory), remedy)
     device = Device.of(config, saved.threads if saved else None)
     model = Transformer(model_config, config.seed)
-    if start is not None:
-        model.set_weights(start.weights())
     if saved:
         model.set_weights(saved.weights)
+    elif start_from is not None:
+        model.set_weights(Transformer.load(start_from).weights())
     model = model.to(device.name).train()
     adam = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
     betas = (config.beta_1, config.beta_2)
@@ -70,13 +68,14 @@ def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, 
     if saved:
         restore_optimizer(optimizer, dict(model.named_parameters()), saved.optimizer)
     progress = saved.progress if saved else Progress()
-    ema = saved.ema if saved else {name: value.clone() for name, value in model.weights().items()} if config.ema else {}
+    average = saved.ema if saved else model.weights() if config.ema else {}
+    ema = {name: value.detach().clone().to(device.name) for name, value in average.items()}
     progress.finished = spent(progress, config)  # the budget may have grown since it was saved
     run.forget_after(progress.step)
     scheduled = progress.finished or progress.step % config.checkpoint_every == 0
     checkpoints.forget_after(progress.step if scheduled else progress.step - 1)
     steps = _total_steps(config, data)
-    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, digest, steps)
+    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, steps)
 
 
 def train(training: Training, display: Display) -> bool:
@@ -172,7 +171,7 @@ def save(training: Training, snapshot: bool) -> None:
     checkpoint = Checkpoint(
         replace(training.progress),
         training.device.threads,
-        training.digest,
+        training.data.digest,
         training.model.weights(),
         state,
         training.ema,
@@ -194,6 +193,7 @@ def finish(training: Training, display: Display) -> None:
         )
     chosen = min(losses, key=losses.__getitem__)
     training.model.set_weights(candidates[chosen])
+    _log(training, display, _validate(training))
     display.note("final weights: " + ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()) + f" -> {chosen}")
 
 
@@ -202,18 +202,22 @@ def _validate(training: Training) -> Validation:
     return validate(training.model, data.valid_corpus, data.valid_pairs, config.batch_tokens, config.validate_pairs)
 
 
-def _record(training: Training, display: Display, validation: Validation) -> None:
-    """Log a validation and remember whether it is the best so far."""
-    progress = training.progress
+def _log(training: Training, display: Display, validation: Validation) -> None:
     training.run.log(
-        step=progress.step,
+        step=training.progress.step,
         valid_loss=validation.loss,
         perplexity=validation.perplexity,
         bleu=validation.bleu,
         chrf=validation.chrf,
         exact_match=validation.exact_match,
     )
-    display.validation(progress, validation)
+    display.validation(training.progress, validation)
+
+
+def _record(training: Training, display: Display, validation: Validation) -> None:
+    """Log a validation and remember whether it is the best so far."""
+    _log(training, display, validation)
+    progress = training.progress
     if progress.best_loss is None or validation.loss < progress.best_loss:
         progress.best_loss, progress.validations_without_gain = validation.loss, 0
         training.checkpoints.save_best(training.model.weights())

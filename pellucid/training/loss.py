@@ -1,4 +1,4 @@
-"""Label-smoothed cross-entropy: the sum over real tokens and their count, divided once over a whole update."""
+"""Label-smoothed cross-entropy, summed over tokens: the division by their count comes once, over a whole update."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def cross_entropy(
 ) -> Tensor:
     """-sum of log p(target): features (tokens, d_model), weight (vocabulary, d_model), targets (tokens,).
 
-    Equal to `F.cross_entropy(features @ weight.T + bias, targets, reduction="sum", label_smoothing=...)`, in memory
-    that does not grow with the batch: the logits are made, used and forgotten chunk by chunk, the gradient with them.
+    Equal to `F.cross_entropy(features @ weight.T + bias, targets, reduction="sum", label_smoothing=...)`, without
+    ever holding the logits whole: they are made, used and forgotten chunk by chunk, their gradient with them.
     """
     with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need all their digits
         features = features.to(weight.dtype)

@@ -6,10 +6,12 @@ import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pellucid.errors import UserError
+from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.settings import Settings, read_toml
 
 CONFIG, LOG, LOCK = "config.toml", "log.jsonl", ".lock"
@@ -34,13 +36,14 @@ class Run:
     def curves(self) -> Path:
         return self.directory / "curves.png"
 
-    def create(self, settings: Settings) -> None:
-        """Make the directory; one that already holds a run is left alone."""
+    def create(self, settings: Settings, tokenizers: Tokenizers) -> None:
+        """Make the directory; one that holds a run is left alone. The config comes last: with it, it is a run."""
         if (self.directory / CONFIG).exists():
             remedy = f"go on with --resume {self.directory}, or choose another --out"
             raise UserError("there is a run already", str(self.directory), remedy)
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            tokenizers.save(self.checkpoints)
             self.write(settings)
         except OSError as error:
             raise UserError(
@@ -56,7 +59,9 @@ class Run:
     def settings(self) -> Settings:
         if not (self.directory / CONFIG).exists():
             raise UserError("there is no run here", str(self.directory), "give the --out of an earlier train")
-        return Settings.of(read_toml(self.directory / CONFIG))
+        tables = read_toml(self.directory / CONFIG)
+        start_from = tables["data"].pop("start_from", None)  # the run's own table says what the model is like
+        return replace(Settings.of(tables), start_from=start_from)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

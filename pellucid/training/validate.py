@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
+from pellucid.decode.engines.batches import positions
 from pellucid.decode.search import Sentence, search
 from pellucid.metrics import bleu, chrf, exact_match
 from pellucid.nn import Cache, Transformer
@@ -64,9 +65,10 @@ def valid_loss(model: Transformer, corpus: Corpus, pairs: NDArray[np.uint32], ba
 def validate(
     model: Transformer, corpus: Corpus, pairs: NDArray[np.uint32], batch_tokens: int, translate: int
 ) -> Validation:
-    """Loss over all pairs; scores over translations, greedy for speed, of the first `translate`."""
+    """Loss over all pairs; scores over translations, greedy for speed, of `translate` of them."""
     loss = valid_loss(model, corpus, pairs, batch_tokens)
-    chosen = [int(pair) for pair in pairs[:translate]]
+    evenly = np.linspace(0, len(pairs) - 1, min(translate, len(pairs))).astype(int)  # both directions, all topics
+    chosen = [int(pair) for pair in pairs[evenly]]
     if not chosen:
         return Validation(loss)
     model.eval()
@@ -98,6 +100,6 @@ def greedy(model: Transformer, sources: list[list[int]], rows: int = 64) -> list
         source, keep = torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
         cache = model.start(model.encode(source, keep), keep)
         sentences = [Sentence(tuple(sources[place])) for place in places]
-        hypotheses = search(step, cache, sentences, DecodeConfig(strategy="greedy"))
+        hypotheses = search(step, cache, sentences, DecodeConfig(strategy="greedy"), positions(model.config))
         found |= {place: best.tokens for place, (best, *_) in zip(places, hypotheses, strict=True)}
     return [found[place] for place in range(len(sources))]

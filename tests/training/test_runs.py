@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,7 +43,8 @@ def test_run_directory_is_as_promised(trained: Run) -> None:
     assert [entry["step"] for entry in steps] == list(range(1, 25))
     assert set(steps[0]) == {"step", "loss", "learning_rate", "tokens_per_second", "seconds"}
     validations = [entry for entry in trained.history() if "valid_loss" in entry]
-    assert [entry["step"] for entry in validations] == [8, 16, 24]
+    assert [entry["step"] for entry in validations] == [8, 16, 24, 24]  # the last one is of the final weights
+    assert f"{validations[-1]['valid_loss']:.2f}" in (trained.model / "README.md").read_text(encoding="utf-8")
     assert set(validations[0]) == {"step", "valid_loss", "perplexity", "bleu", "chrf", "exact_match"}
 
 
@@ -230,3 +232,85 @@ def test_config_of_a_run_reads_back(trained: Run, settings: Settings) -> None:
     assert again.train == settings.train
     assert again.model.d_model == 16
     assert again.model.vocabulary == json.loads((trained.model / "config.json").read_text())["vocabulary"]
+
+
+@pytest.mark.parametrize("name", ["seed", "batch_tokens", "accumulate", "ema", "average", "schedule", "precision"])
+def test_what_would_make_it_another_run_cannot_change(trained: Run, name: str) -> None:
+    before = (trained.directory / "config.toml").read_text(encoding="utf-8")
+    with pytest.raises(UserError, match="cannot change in the middle of a run"):
+        resume_run(trained, {name: 3})
+    assert (trained.directory / "config.toml").read_text(encoding="utf-8") == before
+
+
+def test_a_refused_resume_leaves_the_settings_alone(trained: Run) -> None:
+    with trained.locked(), pytest.raises(UserError, match="another process"):
+        resume_run(trained, {"steps": 99})
+    assert trained.settings().train.steps == 24
+
+
+def test_killed_before_its_config_is_written_a_run_can_be_started_again(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(_run: Run, _settings: Settings) -> None:
+        raise KeyboardInterrupt
+
+    run = Run(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            start_run(run, settings)
+    assert start_run(run, settings).model.exists()
+
+
+def test_killed_before_the_longer_model_is_in_place_the_shorter_one_is_not_taken_for_it(
+    trained: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    short = model_bytes(trained)
+    with monkeypatch.context() as patch:
+        patch.setattr("pellucid.training.api.model_card", killed)
+        with pytest.raises(KeyboardInterrupt):
+            resume_run(trained, {"steps": 33})
+    resume_run(trained)
+    assert model_bytes(trained) != short
+
+
+def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
+    trained: Run, settings: Settings, tmp_path: Path
+) -> None:
+    base = tmp_path / "base"
+    shutil.copytree(trained.model, base)
+    tuned = Settings.of(
+        {"data": settings.data.to_dict() | {"start_from": str(base)}, "train": settings.train.to_dict()}
+    )
+    whole = start_run(Run(tmp_path / "whole"), tuned)
+    run = Run(tmp_path / "tuned")
+    start_run(run, tuned, StopAt(tuned.train, 7, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    shutil.rmtree(base)
+    resume_run(run)
+    assert model_bytes(run) == model_bytes(whole)
+
+
+@pytest.mark.parametrize("changed", ["source", "valid_source"])
+def test_a_run_does_not_go_on_with_other_pairs(settings: Settings, tmp_path: Path, changed: str) -> None:
+    files = {name: tmp_path / name for name in ("source", "target", "valid_source", "valid_target")}
+    for path in files.values():
+        path.write_text("".join(f"word{number} and more\n" for number in range(40)), encoding="utf-8")
+    data = {name: str(path) for name, path in files.items()} | {"identical_words": 0}
+    settings = Settings.of({"data": data, "model": settings.model.to_dict(), "train": settings.train.to_dict()})
+    run = Run(tmp_path / "run")
+    start_run(run, settings, StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    files[changed].write_text("".join(f"other{number} and more\n" for number in range(40)), encoding="utf-8")
+    with pytest.raises(UserError, match="not those the run began with"):
+        resume_run(run)
+
+
+def test_learned_positions_end_a_translation_not_the_run(settings: Settings, tmp_path: Path) -> None:
+    model = settings.model.changed(positions="learned", max_length=12)
+    with pytest.raises(UserError, match="set longest=12"):
+        start_run(Run(tmp_path / "long"), replace(settings, model=model))
+    data = settings.data.changed(longest=12)
+    run = start_run(Run(tmp_path / "run"), replace(settings, model=model, data=data))  # an unready model never ends
+    assert run.model.exists()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pellucid.config import ModelConfig
 from pellucid.errors import UserError
-from pellucid.model_files import WEIGHTS, read_config, read_weights
+from pellucid.model_files import CONFIG, WEIGHTS, read_config, read_weights
 from pellucid.reference.functions import EPSILON, sinusoidal
 from pellucid.text.tokenizer import SPECIALS, Tokenizer, Tokenizers
 
@@ -51,7 +51,7 @@ def convert(directory: Path, out: Path, compute_type: ComputeType) -> None:
         finished = Path(draft) / "model"
         finished.mkdir()
         spec.save(str(finished))
-        (finished / MADE_OF).write_text(_mark(directory), encoding="utf-8")
+        (finished / MADE_OF).write_text(content_hash(directory) + "\n", encoding="utf-8")
         try:
             finished.rename(out)
         except OSError:
@@ -62,19 +62,19 @@ def convert(directory: Path, out: Path, compute_type: ComputeType) -> None:
 def made_of(converted: Path, directory: Path) -> bool:
     """Whether a converted form belongs to the weights beside it; without a mark it is taken at its word."""
     mark = converted / MADE_OF
-    return not mark.is_file() or mark.read_text(encoding="utf-8") == _mark(directory)
+    return not mark.is_file() or mark.read_text(encoding="utf-8").strip() == content_hash(directory)
 
 
-def _mark(directory: Path) -> str:
-    """Tells other weights at a glance: their size and the last of them, which no training leaves as they were."""
-    path = directory / WEIGHTS
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - 65_536))
-            return f"{size} {hashlib.sha256(file.read()).hexdigest()}\n"
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", str(path), "copy the model again, whole") from None
+def content_hash(directory: Path) -> str:
+    """Tells other weights, another config or another tokenizer."""
+    total = hashlib.sha256()
+    for path in sorted([directory / CONFIG, directory / WEIGHTS, *directory.glob("tokenizer*.json")]):
+        try:
+            with path.open("rb") as file:
+                total.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:
+            raise UserError(f"cannot be read: {error.strerror}", str(path), "copy the model again, whole") from None
+    return total.hexdigest()[:32]
 
 
 def check_supported(config: ModelConfig) -> None:

@@ -9,7 +9,6 @@ sentence, and several sentences are worked on at once: the number of workers cha
 from __future__ import annotations
 
 import atexit
-import hashlib
 import tempfile
 import weakref
 from collections.abc import Sequence
@@ -22,12 +21,12 @@ from numpy.typing import NDArray
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import ComputeType, EngineName, Ids
 from pellucid.decode.engines.batches import equal_lengths
-from pellucid.decode.engines.convert import check_supported, convert, made_of, most_positions
+from pellucid.decode.engines.convert import check_supported, content_hash, convert, made_of, most_positions
 from pellucid.decode.engines.watching import Watching
 from pellucid.decode.engines.workers import Workers
 from pellucid.decode.search import Hypothesis, Sentence, Watch, max_length
 from pellucid.errors import UserError
-from pellucid.model_files import CONFIG, WEIGHTS, read_config
+from pellucid.model_files import read_config
 from pellucid.text.cache import cache_directory
 from pellucid.text.tokenizer import END, Tokenizers
 
@@ -184,7 +183,7 @@ def _open(directory: Path, compute_type: ComputeType | None, workers: int) -> An
     if compute_type is None and (shipped / "model.bin").is_file() and made_of(shipped, directory):
         return _load(shipped, workers)
     compute_type = compute_type or "int8"
-    path = cache_directory() / "ctranslate2" / f"{_hash(directory)}-{compute_type}-{FORM}"
+    path = cache_directory() / "ctranslate2" / f"{content_hash(directory)}-{compute_type}-{FORM}"
     try:
         if not path.is_dir():
             convert(directory, path, compute_type)
@@ -193,17 +192,6 @@ def _open(directory: Path, compute_type: ComputeType | None, workers: int) -> An
             convert(directory, Path(folder) / "model", compute_type)
             return _load(Path(folder) / "model", workers)
     return _load(path, workers)
-
-
-def _hash(directory: Path) -> str:
-    total = hashlib.sha256()
-    for path in sorted([directory / CONFIG, directory / WEIGHTS, *directory.glob("tokenizer*.json")]):
-        try:
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError as error:
-            raise UserError(f"cannot be read: {error.strerror}", str(path), "copy the model again, whole") from None
-    return total.hexdigest()[:32]
 
 
 def _load(path: Path, workers: int) -> Any:
