@@ -11,13 +11,14 @@ import typer
 
 from pellucid.errors import UserError
 
+EXTRAS = {"torch": "train", "babel": "train", "matplotlib": "plot"}  # what the light package leaves out
 VERBS = ("train", "translate", "evaluate", "score", "explain", "verify", "serve", "describe", "check", "models")
 
 
 def application(verbs: tuple[str, ...]) -> typer.Typer:
     """The command with some of its verbs: a module is imported for each, so one that is not needed is left out."""
     app = typer.Typer(
-        no_args_is_help=True,
+        invoke_without_command=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -25,6 +26,7 @@ def application(verbs: tuple[str, ...]) -> typer.Typer:
 
     @app.callback()
     def pellucid(
+        context: typer.Context,
         version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
     ) -> None:
         """The Transformer, clear all the way through: train, translate, and see every number inside."""
@@ -32,7 +34,9 @@ def application(verbs: tuple[str, ...]) -> typer.Typer:
             from importlib.metadata import version as installed
 
             typer.echo(f"pellucid {installed('pellucid')}")
-            raise typer.Exit()
+        elif context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+            raise typer.Exit(2)
 
     for verb in verbs:
         app.command(verb)(getattr(import_module(f"pellucid.cli.{verb}"), verb))
@@ -47,6 +51,12 @@ def main() -> None:
     except UserError as error:
         for problem in error.problems:
             print(f"pellucid: {problem}", file=sys.stderr)
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRAS:
+            raise
+        print(f"pellucid: this needs {missing} (pip install 'pellucid[{EXTRAS[missing]}]')", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:  # the reader has seen enough; Python would complain again when it closes stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

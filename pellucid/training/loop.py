@@ -194,7 +194,8 @@ def finish(training: Training, display: Display) -> None:
     chosen = min(losses, key=losses.__getitem__)
     training.model.set_weights(candidates[chosen])
     _log(training, display, _validate(training))
-    display.note("final weights: " + ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()) + f" -> {chosen}")
+    told = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
+    display.note(f"the model takes the {chosen} (validation loss: {told})")
 
 
 def _validate(training: Training) -> Validation:

@@ -23,6 +23,9 @@ class Run:
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.directory)!r})"
+
     @property
     def model(self) -> Path:
         """The model directory, there once the run has ended."""
