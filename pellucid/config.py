@@ -1,18 +1,14 @@
-"""Every setting of the project, field by field. Frozen; checked when made; all problems reported at once.
+"""Every setting of a model, of its training and of its decoding, field by field.
 
 The same names are used in Python, in TOML and JSON files and after `--set`.
 """
 
 from __future__ import annotations
 
-import math
-import tomllib
-from dataclasses import asdict, dataclass, field, fields
-from functools import cache
-from types import UnionType
-from typing import Any, Literal, Self, cast, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
 from pellucid.errors import Problem, UserError, nearest
+from pellucid.fields import Config, setting
 
 Positions = Literal["sinusoidal", "learned", "rotary", "none"]
 PositionLayout = Literal["interleaved", "halves"]
@@ -23,96 +19,6 @@ Tie = Literal["all", "decoder", "none"]
 Schedule = Literal["paper", "inverse_sqrt", "cosine", "constant"]
 Strategy = Literal["greedy", "beam", "sample"]
 Stopping = Literal["ctranslate2", "exact"]
-
-
-def setting(*, default: Any, doc: str, least: float | None = None, most: float | None = None) -> Any:
-    """A documented field with the range it may lie in (both ends allowed)."""
-    return field(default=default, metadata={"doc": doc, "least": least, "most": most})
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-class Config:
-    """A frozen set of fields that lists everything wrong with its values in one `UserError`."""
-
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, init=False)(cls)
-
-    def __init__(self, **values: Any) -> None:
-        known = {f.name: f for f in fields(cast(Any, self))}
-        problems = [
-            Problem(f"unknown key (value {value!r})", name, nearest(name, known))
-            for name, value in values.items()
-            if name not in known
-        ]
-        types = _types(cast(Any, type(self)))
-        for name, spec in known.items():
-            value = values.get(name, spec.default)
-            expected = _choices(types[name])
-            problem = _problem(name, value, expected, spec.metadata["least"], spec.metadata["most"])
-            if problem:
-                problems.append(problem)
-                value = spec.default  # lets the checks across fields run, so that every problem is told at once
-            object.__setattr__(self, name, float(value) if type(value) is int and float in expected else value)
-        wrong = {problem.where for problem in problems}  # these hold a default now, which conflicts with nothing given
-        problems += [problem for problem in self.conflicts() if problem.where not in wrong]
-        if problems:
-            raise UserError(problems)
-
-    def conflicts(self) -> list[Problem]:
-        """Problems between fields that are each right alone."""
-        return []
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """The fields, in order."""
-        return [spec.name for spec in fields(cast(Any, cls))]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields that have a value, ready for JSON or TOML (which knows no null)."""
-        return {name: value for name, value in asdict(cast(Any, self)).items() if value is not None}
-
-    def changed(self, **values: Any) -> Self:
-        """A copy with other values, checked as a whole."""
-        return type(self)(**{**asdict(cast(Any, self)), **values})
-
-
-@cache  # reading them takes longer than all the checks
-def _types(kind: type[Config]) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _choices(hint: Any) -> tuple[Any, ...]:
-    """The types or words that a field takes: int | None, or Literal["a", "b"], or one type alone."""
-    one = get_origin(hint) not in (Literal, UnionType)
-    return tuple(get_origin(kind) or kind for kind in ((hint,) if one else get_args(hint)))
-
-
-def _problem(
-    name: str, value: Any, expected: tuple[Any, ...], least: float | None, most: float | None
-) -> Problem | None:
-    words = [choice for choice in expected if isinstance(choice, str)]
-    if words:
-        if value in words:
-            return None
-        return Problem(f"{value!r} is not a choice", name, nearest(str(value), words))
-    kinds = tuple(kind for kind in expected if isinstance(kind, type))
-    if value is None and type(None) in kinds:
-        return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    fits = (
-        (number and float in kinds)
-        or (isinstance(value, int) and not isinstance(value, bool) and int in kinds)
-        or any(isinstance(value, kind) for kind in kinds if kind not in (int, float))
-    )
-    if not fits:
-        wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
-        return Problem(f"{value!r} is not of type {wanted}", name, f"give a value of type {wanted}")
-    if isinstance(value, float) and not math.isfinite(value):
-        return Problem(f"{value!r} is no finite number", name, "give a finite number")
-    if number and not ((least is None or value >= least) and (most is None or value <= most)):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        return Problem(f"{value!r} is out of range", name, f"give a number {bounds}")
-    return None
 
 
 class ModelConfig(Config):
@@ -356,25 +262,3 @@ class DecodeConfig(Config):
                 if getattr(self, name) != neutral
             ]
         return problems
-
-
-def parse_settings(settings: list[str]) -> dict[str, Any]:
-    """`key=value` words as given after `--set`; values are read as TOML, bare words as text."""
-    values: dict[str, Any] = {}
-    problems = []
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            problems.append(Problem(f"{text!r} is no setting", "--set", "write key=value"))
-            continue
-        values[name.strip()] = parse_value(value.strip())
-    if problems:
-        raise UserError(problems)
-    return values
-
-
-def parse_value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

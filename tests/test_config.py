@@ -8,17 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from pellucid.config import (
-    PRESETS,
-    Config,
-    DecodeConfig,
-    ModelConfig,
-    TrainConfig,
-    parse_settings,
-    parse_value,
-    preset,
-)
+from pellucid.config import PRESETS, DecodeConfig, ModelConfig, TrainConfig, preset
 from pellucid.errors import Problem, UserError, nearest
+from pellucid.fields import Config, parse_settings, parse_value
 from pellucid.shapes import weight_shapes
 
 CONFIGS: tuple[type[Config], ...] = (ModelConfig, TrainConfig, DecodeConfig)

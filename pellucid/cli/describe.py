@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.config import ModelConfig, parse_settings
+from pellucid.cli.streams import printing
+from pellucid.config import ModelConfig
 from pellucid.config import preset as preset_config
 from pellucid.describe import BEAM, PAPER_FLOPS, PAPER_VOCABULARY, SENTENCE, Description, Part, matmul_rate
 from pellucid.describe import describe as describe_model
 from pellucid.errors import UserError
+from pellucid.fields import parse_settings
 from pellucid.model_files import read_config
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+@printing()
 def describe(
     preset: Annotated[str | None, typer.Option(metavar="P", help="tiny, small, base (the default) or big.")] = None,
     model: Annotated[

@@ -38,8 +38,8 @@ def train(
 
     pellucid train --source train.en --target train.de --out runs/mine --minutes 60
     """
-    from pellucid.config import parse_settings
     from pellucid.errors import UserError
+    from pellucid.fields import parse_settings
     from pellucid.training.api import resume_run, start_run
     from pellucid.training.run import Run
     from pellucid.training.settings import Settings, gather

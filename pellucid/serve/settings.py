@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pellucid.config import Config, setting
 from pellucid.errors import Problem
+from pellucid.fields import Config, setting
 
 
 class ServeConfig(Config):

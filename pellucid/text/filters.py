@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from pellucid.config import Config, setting
+from pellucid.fields import Config, setting
 from pellucid.text.pair import Pair
 
 

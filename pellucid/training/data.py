@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.config import Config, ModelConfig, TrainConfig, setting
+from pellucid.config import ModelConfig, TrainConfig
 from pellucid.errors import Problem, UserError, nearest
+from pellucid.fields import Config, setting
 from pellucid.text.cache import cache_directory, fingerprint
 from pellucid.text.corpus import Corpus, is_whole
 from pellucid.text.generated import CORPORA, Part

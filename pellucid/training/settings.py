@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import PRESETS, Config, ModelConfig, TrainConfig, parse_settings
+from pellucid.config import PRESETS, ModelConfig, TrainConfig
 from pellucid.errors import Problem, UserError, nearest
+from pellucid.fields import Config, parse_settings
 from pellucid.model_files import read_config
 from pellucid.text.readers import Rules
 from pellucid.training.data import DataConfig
