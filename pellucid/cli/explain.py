@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from pellucid.cli.streams import printing, standard_input
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError
 
 
+@printing()
 def explain(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence, or - for the standard input.")],
     model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,
@@ -35,7 +36,7 @@ def explain(
     from pellucid.tracing import explain as trace_of
 
     if text == "-":
-        text = sys.stdin.buffer.read().decode(errors="replace")
+        text = standard_input().read().decode(errors="replace")
     translator = load(model, engine)  # type: ignore[arg-type]  # it says what is wrong with a wrong word
     trace = trace_of(translator, text, from_, to, target_text=target_text)
     if html is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
+from pellucid.cli.streams import printing, standard_input
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError, nearest
@@ -23,6 +24,7 @@ CHUNK = 1 << 18  # bytes read at a time: enough sentences for full batches, and 
 FORMATS = ("plain", "jsonl", "tsv")
 
 
+@printing()
 def translate(
     texts: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT…]", help="Else lines of the standard input.")
@@ -94,8 +96,9 @@ def translate(
     if texts:
         _write(run(texts))
         return
-    with _progress(sys.stdin.buffer) as advance:
-        for chunk, size in _chunks(sys.stdin.buffer):
+    given = standard_input()
+    with _progress(given) as advance:
+        for chunk, size in _chunks(given):
             _write(run(chunk))
             advance(size)
 
@@ -132,19 +135,14 @@ def _write(lines: Iterator[str]) -> None:
 
 
 def _put(text: str) -> None:
-    """Write, and stop quietly when the reader at the other end of a pipe has seen enough."""
-    try:
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to be flushed at the end
-        raise typer.Exit() from None
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 def _stream(
     translator: Translator, texts: list[str] | None, source: str | None, target: str | None, config: DecodeConfig
 ) -> None:
-    for text in texts or (line for chunk, _ in _chunks(sys.stdin.buffer) for line in chunk):
+    for text in texts or (line for chunk, _ in _chunks(standard_input()) for line in chunk):
         for piece in (*translator.stream(text, source, target, config), "\n"):
             _put(piece)
 
