@@ -35,7 +35,7 @@ def read_config(directory: Path) -> ModelConfig:
 
 
 def read_weights(directory: Path, config: ModelConfig) -> dict[str, NDArray[np.floating]]:
-    """`model.safetensors`, every tensor with the name and shape that the config asks for."""
+    """`model.safetensors`, every tensor with the name and shape that the config asks for, every number finite."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -51,6 +51,7 @@ def read_weights(directory: Path, config: ModelConfig) -> dict[str, NDArray[np.f
     except TypeError as error:  # bfloat16, for instance, which NumPy does not know
         raise UserError(f"cannot be read: {error}", str(path), "save the weights as float32 or float16") from None
     check_shapes({name: value.shape for name, value in weights.items()}, config, str(path))
+    check_finite(weights, str(path))
     return weights
 
 
@@ -69,10 +70,21 @@ def check_shapes(found: dict[str, tuple[int, ...]], config: ModelConfig, where: 
         for name, shape in expected.items()
         if name in found and tuple(found[name]) != shape
     ]
+    _raise_some(problems, where)
+
+
+def check_finite(weights: dict[str, NDArray[np.floating]], where: str) -> None:
+    """All weights with a number in them that is infinite or none, in one error."""
+    remedy = "the file is damaged: copy the model again"
+    bad = [name for name, value in weights.items() if not np.isfinite(value).all()]
+    _raise_some([Problem("holds numbers that are not finite", f"{where}: {name}", remedy) for name in bad], where)
+
+
+def _raise_some(problems: list[Problem], where: str) -> None:
+    """As many as one reads; the rest is counted."""
+    rest = len(problems) - 10
     if problems:
-        raise UserError(
-            problems[:10] + ([Problem(f"and {len(problems) - 10} more", where)] if len(problems) > 10 else [])
-        )
+        raise UserError(problems[:10] + ([Problem(f"and {rest} more", where)] if rest > 0 else []))
 
 
 def check_ids(side: str, ids: NDArray[np.integer], vocabulary: int) -> None:

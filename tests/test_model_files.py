@@ -90,6 +90,20 @@ def test_weights_of_another_model(directory: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_not_finite(directory: Path, bad: float) -> None:
+    weights = zeros()
+    weights["source_embedding.weight"][2, 3] = bad
+    weights["encoder.layers.0.self_attention.query.bias"][0] = bad
+    save_file(weights, directory / "model.safetensors")
+    with pytest.raises(UserError, match=r"not finite .*copy the model again") as caught:
+        read_weights(directory, CONFIG)
+    assert {problem.where.rsplit(": ", 1)[1] for problem in caught.value.problems} == {
+        "source_embedding.weight",
+        "encoder.layers.0.self_attention.query.bias",
+    }
+
+
 def test_many_faults_are_counted_not_listed() -> None:
     with pytest.raises(UserError) as caught:
         check_shapes({}, CONFIG, "file")

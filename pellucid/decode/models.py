@@ -26,7 +26,10 @@ def find_model(name: str | Path) -> Path:
         return directory
     if (directory / "model" / CONFIG).is_file():  # a run directory
         return directory / "model"
+    if (directory / "config.toml").is_file():
+        raise UserError("this run has no model yet", str(directory), f"go on with pellucid train --resume {directory}")
     if directory.is_dir():
         raise UserError(f"has no {CONFIG}: it is no model directory", str(directory), "give the folder of a model")
-    remedy = nearest(str(name), shipped) if shipped else "give the folder of a model"
+    none = "no model ships with this copy: train one, see pellucid train --help, or give the folder of a model"
+    remedy = nearest(str(name), shipped) if shipped else none
     raise UserError(f"no model {str(name)!r}, neither by name nor as a folder", "model", remedy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -120,8 +120,7 @@ class Translator:
             no_repeat_ngram=no_repeat_ngram,
             stopping=stopping,
         )
-        texts = [text] if isinstance(text, str) else list(text)
-        translations = self.translate_all(texts, source, target, config, prefix, protect, split)
+        translations = self.translate_all(_texts(text), source, target, config, prefix, protect, split)
         return translations[0] if isinstance(text, str) else translations
 
     def translate_all(
@@ -333,6 +332,16 @@ def _as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig) -> I
     finally:
         left.set()
         thread.join()
+
+
+def _texts(given: object) -> list[str]:
+    """A text or several, as a list."""
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    texts = [each for each in several if isinstance(each, str)]
+    if len(texts) < len(several):
+        wrong = next(each for each in several if not isinstance(each, str))
+        raise UserError(f"is {type(wrong).__name__}, not str", "text", "give a text or a list of texts")
+    return texts
 
 
 def _prefixes(prefix: str | Sequence[str] | None, count: int) -> list[str]:

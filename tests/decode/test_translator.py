@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +38,14 @@ def test_one_text_gives_one_translation_and_a_list_a_list(translator: Translator
     assert alone.target == "de"
     assert alone.score < 0
     assert translator.tokenizers.target.decode(translator.tokenizers.target.encode(alone.text)) == alone.text
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"), [(None, "NoneType"), (b"abc", "bytes"), (3, "int"), ([1], "int"), (["a", None], "NoneType")]
+)
+def test_what_is_no_text_is_told(translator: Translator, given: Any, kind: str) -> None:
+    with pytest.raises(UserError, match=rf"text: is {kind}, not str \(give a text or a list of texts\)"):
+        translator.translate(given, target="de")
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n\n", "\t \r\n ", "---", "…", "***\n===", "\u2028"])
@@ -242,6 +252,18 @@ def test_models_are_found_by_name_or_directory(make_model: MakeModel, tmp_path: 
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=r"no config\.json"):
         find_model(tmp_path / "empty")
+
+
+def test_a_run_without_a_model_yet_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").touch()
+    with pytest.raises(UserError, match=f"no model yet .*pellucid train --resume {re.escape(str(tmp_path))}"):
+        find_model(tmp_path)
+
+
+def test_a_copy_without_models_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pellucid.decode.models.SHIPPED", tmp_path)
+    with pytest.raises(UserError, match=r"no model 'en-de'.*no model ships with this copy: train one"):
+        find_model("en-de")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "languages.json", "model.safetensors"])
