@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.cli.pairs import read_pairs, unseen_pairs
+from pellucid.cli.streams import printing
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
-from pellucid.errors import UserError
+from pellucid.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from pellucid.decode.evaluation import Evaluation
 
 GIVEN = "given translations"
+PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
+@printing()
 def evaluate(
     source: Annotated[Path | None, typer.Option(help="A file of sources, one a line.")] = None,
     target: Annotated[Path | None, typer.Option(help="Their references, line by line.")] = None,
@@ -49,6 +53,8 @@ def evaluate(
     from pellucid.decode.translator import load
     from pellucid.metrics import all_scores, compare, looks_tokenised
 
+    if not (corpus or source or target or pairs):
+        raise UserError("there is nothing to evaluate", "", "give --source and --target, --pairs, or --corpus")
     if corpus is None:
         read = read_pairs(source, target, pairs, (from_, to))
     elif source or target or pairs:
@@ -58,10 +64,11 @@ def evaluate(
         from_, to = read[0].source_language, read[0].target_language
     sources, references = [pair.source for pair in read], [pair.target for pair in read]
     config = DecodeConfig(strategy=strategy, beam=beam, length_penalty=length_penalty)  # type: ignore[arg-type]
+    _check_places(output, picture)
     results: list[Evaluation] = []
     if translations is not None:
         made = _lines(translations)
-        evaluation.check_lengths(made, references)
+        evaluation.check_lengths(made, references, "translations", str(translations))
         results.append(evaluation.Evaluation(GIVEN, made, all_scores(made, references)))
     for name in model or ([DEFAULT] if translations is None else []):
         translator = load(name, engine, compute_type=compute_type)  # type: ignore[arg-type]
@@ -123,12 +130,26 @@ def _show(results: list[Evaluation], differences: dict[str, Any], groups: list[t
         console.print(f"{score.name}: {score.signature}", style="dim")
 
 
-def _draw(groups: list[tuple[str, int, float]], path: Path) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
+def _check_places(output: Path | None, picture: Path | None) -> None:
+    """What cannot be written is known before the work, not after it."""
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise UserError(f"unknown kind of picture {str(picture)!r}", "--picture", nearest(picture.suffix, PICTURES))
+    if picture is not None and find_spec("matplotlib") is None:
         remedy = "pip install 'pellucid[plot]'"
-        raise UserError("matplotlib, which draws it, is not installed", "--picture", remedy) from None
+        raise UserError("matplotlib, which draws it, is not installed", "--picture", remedy)
+    for path in (output, picture):
+        try:
+            if path is not None:
+                path.open("ab").close()
+        except OSError as error:
+            raise UserError(
+                f"cannot be written: {error.strerror}", str(path), "name a file in a folder there is"
+            ) from None
+
+
+def _draw(groups: list[tuple[str, int, float]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()
     bars = axes.bar([words for words, _, _ in groups], [chrf for _, _, chrf in groups], color="#4477aa")

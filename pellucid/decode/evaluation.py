@@ -68,12 +68,14 @@ def evaluate(
     return Evaluation(name, texts, metrics.all_scores(texts, references), seconds, tokens)
 
 
-def check_lengths(sources: Sequence[str], references: Sequence[str]) -> None:
-    if len(sources) != len(references):
-        what = f"{len(sources)} sources, {len(references)} references"
-        raise UserError(what, "evaluate", "line n of one belongs to line n of the other: give files of equal length")
-    if not sources:
-        raise UserError("there is nothing to evaluate", "evaluate", "give at least one pair")
+def check_lengths(
+    texts: Sequence[str], references: Sequence[str], kind: str = "sources", where: str = "evaluate"
+) -> None:
+    if len(texts) != len(references):
+        what = f"{len(texts)} {kind}, {len(references)} references"
+        raise UserError(what, where, "line n of one belongs to line n of the other: give files of equal length")
+    if not texts:
+        raise UserError("there is nothing to evaluate", where, "give at least one pair")
 
 
 def by_length(

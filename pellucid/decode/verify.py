@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +39,11 @@ SAMPLE = {
     ),
 }
 RANDOM_TEXTS = 12
+ENGINES: tuple[tuple[str, EngineName, ComputeType | None], ...] = (
+    ("torch", "torch", None),
+    ("ctranslate2 float32", "ctranslate2", "float32"),
+    ("ctranslate2 int8", "ctranslate2", "int8"),
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class Proof:
     texts: int
     engines: list[EngineProof] = field(default_factory=list)
     tokenizer_losses: list[str] = field(default_factory=list)  # texts that do not come back
+    unchecked: dict[str, str] = field(default_factory=dict)  # engines that were left out, and why
 
     @property
     def holds(self) -> bool:
@@ -92,18 +98,28 @@ class Proof:
         return f"Verified on {self.texts} texts: {'; '.join(parts)}. {together} on what is translated with it."
 
 
-def verify(directory: Path, texts: Sequence[str] = (), source: str | None = None, target: str | None = None) -> Proof:
-    """Check every engine that is installed on the texts, or on a sample."""
+def verify(
+    directory: Path,
+    texts: Sequence[str] = (),
+    source: str | None = None,
+    target: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Proof:
+    """Check every engine that is installed on the texts, or on a sample. `tell` hears of each before its turn."""
     reference = Translator(directory, "reference")
+    tell("reference")
     chosen = list(texts) or sample_texts(reference, source, target)
     expected = [translation.text for translation in reference.translate_all(chosen, source, target)]
-    proofs = [
-        _prove(label, Translator(directory, name, compute_type), reference, chosen, expected, (source, target))
-        for label, name, compute_type in _engines(reference)
-    ]
+    unchecked = _unchecked(reference)
+    proofs = []
+    for label, name, compute_type in ENGINES:
+        if name not in unchecked:
+            tell(label)
+            translator = Translator(directory, name, compute_type)
+            proofs.append(_prove(label, translator, reference, chosen, expected, (source, target)))
     sides = (reference.tokenizers.source, chosen), (reference.tokenizers.target, expected)
     losses = [text for tokenizer, both in sides for text in both if _lost(tokenizer, text)]
-    return Proof(str(directory), len(chosen), proofs, losses)
+    return Proof(str(directory), len(chosen), proofs, losses, unchecked)
 
 
 def sample_texts(translator: Translator, source: str | None = None, target: str | None = None) -> list[str]:
@@ -118,13 +134,14 @@ def sample_texts(translator: Translator, source: str | None = None, target: str 
     return known + [" ".join(tokenizer.decode(row.tolist()).replace("\ufffd", "").split()) for row in rows]
 
 
-def _engines(reference: Translator) -> list[tuple[str, EngineName, ComputeType | None]]:
-    engines: list[tuple[str, EngineName, ComputeType | None]] = []
-    if find_spec("torch") is not None:
-        engines.append(("torch", "torch", None))
-    if reference.config.norm != "batch":
-        engines += [("ctranslate2 float32", "ctranslate2", "float32"), ("ctranslate2 int8", "ctranslate2", "int8")]
-    return engines
+def _unchecked(reference: Translator) -> dict[str, str]:
+    """The engines that cannot be asked here, and why."""
+    reasons = {}
+    if find_spec("torch") is None:
+        reasons["torch"] = "it is not installed"
+    if reference.config.norm == "batch":
+        reasons["ctranslate2"] = "it knows no batch norm"
+    return reasons
 
 
 def _prove(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pellucid.cli import application
+from pellucid.cli.verify import _verdict as verdict
+from pellucid.decode.verify import Difference, EngineProof
 from pellucid.errors import UserError
 
 Numbers = Callable[[str, int, int, int], list[str]]
@@ -78,8 +82,38 @@ def test_evaluate_compares(number_model: Path, pairs: Path, tmp_path: Path) -> N
     [rows] = report["differences"].values()
     assert all(row["score"] > row["baseline"] and row["p_value"] < 0.05 for row in rows)
     wrong.write_text("eins\n" * 19)
-    with pytest.raises(UserError, match="19 sources, 20 references"):
+    with pytest.raises(UserError, match=r"wrong\.txt: 19 translations, 20 references"):
         run("evaluate", *words)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "said"),
+    [
+        ("--output", "nowhere/out.txt", "nowhere/out.txt: cannot be written: No such file"),
+        ("--output", "", "cannot be written: Is a directory"),
+        ("--picture", "nowhere/lengths.png", "nowhere/lengths.png: cannot be written: No such file"),
+        ("--picture", "lengths.foo", "unknown kind of picture"),
+        ("--picture", "lengths", "unknown kind of picture"),
+    ],
+)
+def test_evaluate_knows_before_the_work_what_it_cannot_write(
+    pairs: Path, tmp_path: Path, option: str, name: str, said: str
+) -> None:
+    with pytest.raises(UserError, match=said):  # else the missing model would be the complaint
+        run("evaluate", "--pairs", str(pairs), "--model", "nowhere", option, str(tmp_path / name))
+
+
+def test_evaluate_needs_pairs() -> None:
+    with pytest.raises(UserError, match="--pairs, or --corpus"):
+        run("evaluate")
+
+
+def test_evaluate_says_what_a_generated_corpus_needs() -> None:
+    without = "import sys; sys.modules['babel'] = None; from pellucid.cli import main; main()"
+    words = ["evaluate", "--corpus", "dates", "--to", "de"]
+    done = subprocess.run([sys.executable, "-c", without, *words], capture_output=True)
+    assert done.returncode == 2
+    assert done.stderr.decode() == "pellucid: this needs babel (pip install 'pellucid[train]')\n"
 
 
 def test_verify_says_yes_or_no(number_model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -91,12 +125,38 @@ def test_verify_says_yes_or_no(number_model: Path, monkeypatch: pytest.MonkeyPat
     assert [engine["engine"] for engine in proof["engines"]] == ["torch", "ctranslate2 float32", "ctranslate2 int8"]
     out = run("verify", *words)
     assert "right" in out
+    assert "within rounding" in out
     assert "Verified on 2 texts" in out
 
     from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
 
     monkeypatch.setattr(CTranslate2Engine, "logits", lambda *_: math.nan)
     assert "WRONG" in run("verify", *words, fails=1)
+
+
+def test_verify_calls_no_engine_right_that_differs() -> None:
+    def proof(exact: bool, gap: float, differences: int, changes: int = 0) -> EngineProof:
+        return EngineProof("some", exact, gap, [Difference("a", "b", "c")] * differences, ["a"] * changes)
+
+    assert verdict(proof(True, 1e-6, 0), 20) == "right"
+    assert verdict(proof(True, 1e-6, 1), 20) == "WRONG"
+    assert verdict(proof(False, 1e-2, 0), 20) == "within rounding"
+    assert verdict(proof(False, 1e-2, 3), 20) == "differs in 3 of 20"
+    assert verdict(proof(False, 1e-2, 0, changes=1), 20) == "WRONG"
+
+
+def test_verify_names_each_engine_before_its_turn_and_those_left_out(
+    number_model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("one two\n")
+    monkeypatch.setattr("pellucid.decode.verify.find_spec", lambda _: None)
+    words = ["verify", str(number_model), "--texts", str(texts), "--to", "de"]
+    result = CliRunner().invoke(application(("verify",)), words)
+    assert result.exit_code == 0
+    assert "torch was not checked: it is not installed" in result.stdout
+    names = ("reference", "ctranslate2 float32", "ctranslate2 int8")
+    assert result.stderr == "".join(f"checking {name}\n" for name in names)
 
 
 def test_models_shows_what_a_model_is(number_model: Path) -> None:
