@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from typing import Annotated
 
 import typer
 
+from pellucid.cli.streams import printing
 from pellucid.errors import UserError
 
 EXTRAS = {"torch": "train", "babel": "train", "matplotlib": "plot"}  # what the light package leaves out
@@ -39,7 +39,7 @@ def application(verbs: tuple[str, ...]) -> typer.Typer:
             raise typer.Exit(2)
 
     for verb in verbs:
-        app.command(verb)(getattr(import_module(f"pellucid.cli.{verb}"), verb))
+        app.command(verb)(printing()(getattr(import_module(f"pellucid.cli.{verb}"), verb)))
     return app
 
 
@@ -58,6 +58,3 @@ def main() -> None:
             raise
         print(f"pellucid: this needs {missing} (pip install 'pellucid[{EXTRAS[missing]}]')", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:  # the reader has seen enough; Python would complain again when it closes stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.streams import printing
 from pellucid.errors import Problem, UserError, nearest
 
 
-@printing()
 def check(
     files: Annotated[
         list[str] | None, typer.Argument(metavar="FILE", help="TOML files, W1 to W15, or - for the standard input.")

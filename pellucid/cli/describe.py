@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.streams import printing
 from pellucid.config import ModelConfig
 from pellucid.config import preset as preset_config
 from pellucid.describe import BEAM, PAPER_FLOPS, PAPER_VOCABULARY, SENTENCE, Description, Part, matmul_rate
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@printing()
 def describe(
     preset: Annotated[str | None, typer.Option(metavar="P", help="tiny, small, base (the default) or big.")] = None,
     model: Annotated[

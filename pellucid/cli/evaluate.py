@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pellucid.cli.pairs import read_pairs, unseen_pairs
-from pellucid.cli.streams import printing
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError, nearest
@@ -22,7 +21,6 @@ GIVEN = "given translations"
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
-@printing()
 def evaluate(
     source: Annotated[Path | None, typer.Option(help="A file of sources, one a line.")] = None,
     target: Annotated[Path | None, typer.Option(help="Their references, line by line.")] = None,

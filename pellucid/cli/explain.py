@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.streams import printing, standard_input
+from pellucid.cli.streams import standard_input
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError
 
 
-@printing()
 def explain(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence, or - for the standard input.")],
     model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,

@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.streams import printing
 from pellucid.decode.models import DEFAULT, find_model, shipped_models
 from pellucid.errors import UserError
 
 
-@printing()
 def models(
     words: Annotated[list[str] | None, typer.Argument(metavar="[show NAME]", help="A name or a directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,

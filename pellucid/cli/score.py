@@ -9,12 +9,10 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.pairs import read_pairs
-from pellucid.cli.streams import printing
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError
 
 
-@printing()
 def score(
     texts: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE TARGET]", help="One pair.")] = None,
     source: Annotated[Path | None, typer.Option(help="A file of sources, one a line.")] = None,

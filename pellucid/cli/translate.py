@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pellucid.cli.streams import printing, standard_input
+from pellucid.cli.streams import standard_input
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError, nearest
@@ -24,7 +24,6 @@ CHUNK = 1 << 18  # bytes read at a time: enough sentences for full batches, and 
 FORMATS = ("plain", "jsonl", "tsv")
 
 
-@printing()
 def translate(
     texts: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT…]", help="Else lines of the standard input.")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.streams import printing
 from pellucid.decode.models import DEFAULT, find_model
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 SHOWN = 3  # differing texts of each engine
 
 
-@printing()
 def verify(
     model: Annotated[
         str, typer.Argument(help="The name of a model that ships, or a model or run directory.")
