@@ -22,6 +22,7 @@ from pellucid.decode.ways import Way, find_way
 from pellucid.errors import UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.pair import is_language
 from pellucid.text.tokenizer import Tokenizers
 
 LONGEST = 256  # tokens of a source sentence at most, as in training; a longer one is cut
@@ -103,7 +104,8 @@ class Translator:
         `source` and `target` are language codes; left out (or source="auto") they are the only ones possible, else the
         source is detected. `prefix` is what the target must begin with, one for each text or one for all. `protect`
         keeps placeholders and tags whole. `split` says whether texts are split into sentences; by default they are if
-        the model knows languages. The other settings are those of `DecodeConfig`.
+        they are in a language, not where a model turns reports into summaries. The other settings are those of
+        `DecodeConfig`.
         """
         config = DecodeConfig(
             strategy=strategy,
@@ -218,7 +220,7 @@ class Translator:
         ]
 
     def _read(self, text: str, way: Way, split: bool | None) -> Document:
-        by_sentence = bool(self.languages.directions) if split is None else split
+        by_sentence = is_language(way[0] or "") if split is None else split
         return read(text, way, self.tokenizers, self.longest, by_sentence)
 
     def _search(self, sentences: Sequence[Sentence], config: DecodeConfig, stop: Stop | None) -> list[list[Hypothesis]]:

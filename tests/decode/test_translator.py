@@ -299,3 +299,22 @@ pellucid.load(sys.argv[1]).translate("the cat", target="de")
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program, str(make_model())], check=True)
+
+
+@pytest.mark.parametrize(("code", "parts"), [("en", 2), ("report", 1)])
+def test_only_texts_in_a_language_are_split_into_sentences(
+    make_model: MakeModel, tmp_path: Path, code: str, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "model"
+    shutil.copytree(make_model(), directory)
+    LanguageIdentifier((code, "de"), ((code, "de"),)).save(directory / "languages.json")
+    searched: list[int] = []
+    true_search = Translator._search
+
+    def counted(self: Translator, sentences: list[Any], *rest: Any) -> Any:
+        searched.append(len(sentences))
+        return true_search(self, sentences, *rest)
+
+    monkeypatch.setattr(Translator, "_search", counted)
+    load(directory, "reference").translate("This is one. And here is two.", max_length=3)
+    assert searched == [parts]

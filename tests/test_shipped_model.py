@@ -1,0 +1,39 @@
+"""The model that ships: whole, small, and right in both directions without torch."""
+
+from __future__ import annotations
+
+import pytest
+
+import pellucid
+from pellucid.decode.engines.convert import made_of
+from pellucid.decode.models import DEFAULT, find_model
+from pellucid.decode.verify import verify
+
+MOST_BYTES = 25_000_000
+
+
+def test_both_forms_together_are_small_and_belong_together() -> None:
+    directory = find_model(DEFAULT)
+    assert sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) <= MOST_BYTES
+    assert (directory / "ctranslate2" / "model.bin").is_file()
+    assert made_of(directory / "ctranslate2", directory)
+    assert "CC BY 2.0 FR" in (directory / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "expected"),
+    [
+        ("Where is the station?", "de", "Bahnhof"),
+        ("Wo ist der Bahnhof?", "en", "station"),
+        ("Thank you.", "de", "Dank"),
+    ],
+)
+def test_it_translates_both_ways(text: str, target: str, expected: str) -> None:
+    translation = pellucid.load().translate(text, target=target)
+    assert isinstance(translation, pellucid.Translation)
+    assert expected.lower() in translation.text.lower()
+
+
+def test_its_engines_are_right() -> None:
+    proof = verify(find_model(DEFAULT), ["Where is the station?", "I have two brothers.", "Ich habe keine Zeit."])
+    assert proof.holds
