@@ -166,6 +166,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
         if len(calls) > 6:
             raise OSError(28, "No space left on device")
 
+    prepare_data(settings)  # the store of the pairs is synced too, and is there before the disk is full
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError, match="No space left on device"):
         start_run(run, settings)

@@ -77,9 +77,11 @@ export function startTranslate(session) {
     place("copy").hidden = !navigator.clipboard;
     place("strategies-card").hidden = false;
     compare();
+    place("output").textContent = found.text;
     offer([found, ...found.alternatives], beam, found.notes);
+    const before = looking;
     await settled(signal);
-    await choose(found);
+    if (looking === before) await choose(found); // nobody was faster and chose another one
   }
 
   // To see through a translation is work: it is not begun for one that the next key makes another.
