@@ -1,0 +1,1 @@
+"""Side by side with peers: ratios of interleaved runs."""
