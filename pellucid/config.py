@@ -178,7 +178,7 @@ class TrainConfig(Config):
     batch_tokens: int = setting(
         default=4096, doc="source and target tokens of one batch at most, padding included", least=16
     )
-    accumulate: int = setting(default=1, doc="batches of one update", least=1)
+    accumulate: int = setting(default=1, doc="batches of one update; processes under torchrun share them out", least=1)
     optimizer: Literal["adam", "adamw"] = setting(
         default="adam", doc="adamw keeps weight decay apart from the gradient"
     )

@@ -30,7 +30,7 @@ def train(
     minutes: Annotated[
         float | None, typer.Option(help="Train this long at most; 30 where nothing sets a limit.")
     ] = None,
-    start_from: Annotated[Path | None, typer.Option(help="A model directory to fine-tune.")] = None,
+    start_from: Annotated[Path | None, typer.Option(help="A model to fine-tune: its name or directory.")] = None,
     resume: Annotated[Path | None, typer.Option(help="A run directory to go on with.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen, and stop.")] = False,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
 from pellucid.training.data import Data, DataConfig, learn_languages, prepare
-from pellucid.training.display import Display
+from pellucid.training.display import SILENT, Display
+from pellucid.training.distributed import World, together
 from pellucid.training.loop import Training, begin, finish
 from pellucid.training.loop import train as run_loop
 from pellucid.training.run import Run
@@ -68,11 +70,14 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
     """A new run, to its end or until a signal stops it."""
     start = str(Path(settings.start_from).resolve()) if settings.start_from else None
     settings = with_budget(replace(settings, data=settings.data.absolute(), start_from=start))
-    data = prepare_data(settings)  # before the directory is made: a wrong file leaves nothing behind
-    settings = replace(settings, model=data.model(settings.model))
-    run.create(settings, data.tokenizers)
-    with run.locked():
-        return _train(run, settings, data, display)
+    with together(settings.model, settings.train) as world:
+        with world.first_alone():  # before the directory is made: a wrong file leaves nothing behind
+            data = prepare_data(settings)
+        settings = replace(settings, model=data.model(settings.model))
+        if world.leads:
+            run.create(settings, data.tokenizers)
+        with _locked(run, world):
+            return _train(run, settings, data, display, world)
 
 
 def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display | None = None) -> Run:
@@ -82,13 +87,14 @@ def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display
     if fixed:
         remedy = f"what may change: {', '.join(CHANGEABLE)}"
         raise UserError(Problem("cannot change in the middle of a run", name, remedy) for name in fixed)
-    with run.locked():
-        if changes:
-            settings = with_budget(replace(settings, train=settings.train.changed(**changes)))
-        data = prepare_data(settings, run.checkpoints)
-        if changes:
+    if changes:
+        settings = with_budget(replace(settings, train=settings.train.changed(**changes)))
+    with together(settings.model, settings.train) as world, _locked(run, world):
+        with world.first_alone():
+            data = prepare_data(settings, run.checkpoints)
+        if changes and world.leads:
             run.write(settings)
-        return _train(run, settings, data, display)
+        return _train(run, settings, data, display, world)
 
 
 def prepare_data(settings: Settings, tokenizers: Path | None = None) -> Data:
@@ -98,13 +104,19 @@ def prepare_data(settings: Settings, tokenizers: Path | None = None) -> Data:
     return prepare(settings.data, settings.rules, settings.model, settings.train, known)
 
 
-def _train(run: Run, settings: Settings, data: Data, display: Display | None) -> Run:
-    display = display or Display(settings.train)
-    training = begin(run, data, settings.model, settings.train, settings.start_from)
+def _locked(run: Run, world: World) -> AbstractContextManager[None]:
+    """The run is locked by the process that writes it."""
+    return run.locked() if world.leads else nullcontext()
+
+
+def _train(run: Run, settings: Settings, data: Data, display: Display | None, world: World) -> Run:
+    display = display or Display(settings.train, None if world.leads else SILENT)
+    training = begin(run, data, settings.model, settings.train, settings.start_from, world)
     if training.progress.finished and run.model.exists():
         display.note(f"{run.directory}: finished at step {training.progress.step:,}; the model is in {run.model}")
         return run
-    _put_aside(run.model)  # of an earlier, shorter budget
+    if world.leads:
+        _put_aside(run.model)  # of an earlier, shorter budget
     display.note(data.report)
     plan = batches(
         data.corpus, settings.train.batch_tokens, settings.train.seed, 0, data.epoch_pairs(settings.train.seed, 0)
@@ -115,10 +127,11 @@ def _train(run: Run, settings: Settings, data: Data, display: Display | None) ->
     if not done:
         display.note(f"stopped and saved at step {training.progress.step:,}; go on with --resume {run.directory}")
         return run
-    finish(training, display)
-    _save_model(run, settings, training)
-    _draw(run, display)
-    display.note(f"the model is in {run.model}")
+    if world.leads:
+        finish(training, display)
+        _save_model(run, settings, training)
+        _draw(run, display)
+        display.note(f"the model is in {run.model}")
     return run
 
 

@@ -20,10 +20,11 @@ class Device:
     bfloat16: bool
 
     @classmethod
-    def of(cls, config: TrainConfig, saved_threads: int | None = None) -> Device:
-        """As configured; threads as configured, else as the run had them: equal counts give equal weights."""
+    def of(cls, config: TrainConfig, saved_threads: int | None = None, processes: int = 1) -> Device:
+        """As configured; threads as configured, else as the run had them: equal counts give equal weights. Else the
+        cores of the machine, shared with the other processes that train here."""
         name = _best_device() if config.device == "auto" else config.device
-        threads = config.threads or saved_threads or _cores()
+        threads = config.threads or saved_threads or max(1, _cores() // processes)
         torch.set_num_threads(threads)
         wanted = config.precision == "bfloat16" or (config.precision == "auto" and _multiplies_bfloat16(name))
         return cls(name, threads, wanted)

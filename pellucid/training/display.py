@@ -17,6 +17,7 @@ from pellucid.training.checkpoint import Progress
 from pellucid.training.validate import Validation
 
 LINE_EVERY = 10.0  # seconds between plain lines
+SILENT = Console(quiet=True, force_terminal=False)  # of processes that help another one train
 SMOOTH = 0.95  # how slowly the shown loss and speed move
 
 

@@ -25,6 +25,7 @@ from pellucid.training.checkpoint import Checkpoint, Checkpoints, Progress, opti
 from pellucid.training.data import Data
 from pellucid.training.device import Device
 from pellucid.training.display import Display
+from pellucid.training.distributed import ALONE, World
 from pellucid.training.memory import keep_freed_memory
 from pellucid.training.run import Run
 from pellucid.training.schedule import learning_rate
@@ -45,9 +46,17 @@ class Training:
     progress: Progress
     ema: dict[str, torch.Tensor]
     total_steps: int | None  # where the learning rate of a cosine ends
+    world: World = ALONE  # the processes that share the work
 
 
-def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, start_from: str | None) -> Training:
+def begin(
+    run: Run,
+    data: Data,
+    model_config: ModelConfig,
+    config: TrainConfig,
+    start_from: str | None,
+    world: World = ALONE,
+) -> Training:
     """A new training, or the state of the last checkpoint if the run has one. `start_from`: a model to go on from."""
     keep_freed_memory()
     checkpoints = Checkpoints(run.checkpoints, config.average)
@@ -55,7 +64,7 @@ def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, 
     if saved and saved.data != data.digest:
         remedy = "bring the files back as they were, or begin a new run with --start-from"
         raise UserError("the pairs are not those the run began with", str(run.directory), remedy)
-    device = Device.of(config, saved.threads if saved else None)
+    device = Device.of(config, saved.threads if saved else None, world.local_size)
     model = Transformer(model_config, config.seed)
     if saved:
         model.set_weights(saved.weights)
@@ -71,47 +80,41 @@ def begin(run: Run, data: Data, model_config: ModelConfig, config: TrainConfig, 
     average = saved.ema if saved else model.weights() if config.ema else {}
     ema = {name: value.detach().clone().to(device.name) for name, value in average.items()}
     progress.finished = spent(progress, config)  # the budget may have grown since it was saved
-    run.forget_after(progress.step)
-    scheduled = progress.finished or progress.step % config.checkpoint_every == 0
-    checkpoints.forget_after(progress.step if scheduled else progress.step - 1)
+    if world.leads:
+        run.forget_after(progress.step)
+        scheduled = progress.finished or progress.step % config.checkpoint_every == 0
+        checkpoints.forget_after(progress.step if scheduled else progress.step - 1)
     steps = _total_steps(config, data)
-    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, steps)
+    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, steps, world)
 
 
 def train(training: Training, display: Display) -> bool:
     """Train until the budget is spent (True) or a signal asks to stop (False); either way all is saved."""
-    progress, config = training.progress, training.config
+    progress, config, world = training.progress, training.config, training.world
     session = monotonic() - progress.seconds
     with _signals() as stop:
         for group in updates(training):
             began = monotonic()
             loss, rate = update(training, group)
-            tokens = sum(batch.source_tokens + batch.target_tokens for batch in group)
-            progress.tokens += tokens
+            [tokens] = world.sum(sum(batch.source_tokens + batch.target_tokens for batch in group))
+            progress.tokens += round(tokens)
             progress.seconds = monotonic() - session
-            speed = tokens / (monotonic() - began)
-            training.run.log(
-                step=progress.step,
-                loss=loss,
-                learning_rate=rate,
-                tokens_per_second=round(speed),
-                seconds=round(progress.seconds, 3),
-            )
-            display.step(progress, loss, rate, speed)
-            if progress.step % config.validate_every == 0:
+            if world.leads:
+                _tell(training, display, loss, rate, tokens / (monotonic() - began))
+            if world.leads and progress.step % config.validate_every == 0:
                 _record(training, display, _validate(training))
                 progress.seconds = monotonic() - session
-            progress.finished = spent(progress, config)
+            progress.finished, stopping = world.decided(spent(progress, config), stop.asked)
             scheduled = progress.step % config.checkpoint_every == 0 or progress.finished
-            if scheduled or stop.asked:
+            if world.leads and (scheduled or stopping):
                 save(training, snapshot=scheduled)
-            if progress.finished or stop.asked:
+            if progress.finished or stopping:
                 break
     return progress.finished
 
 
 def updates(training: Training) -> Iterator[list[Batch]]:
-    """The batches of every update to come, epoch after epoch; `progress` says where they stand."""
+    """This process's batches of every update to come, epoch after epoch; `progress` says where they stand."""
     progress, config, corpus = training.progress, training.config, training.data.corpus
     dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
     while True:
@@ -119,8 +122,8 @@ def updates(training: Training) -> Iterator[list[Batch]]:
         plan = batches(corpus, config.batch_tokens, config.seed, progress.epoch, pairs)
         while progress.batch < len(plan):
             chosen = plan[progress.batch : progress.batch + config.accumulate]
-            group = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in chosen]
-            progress.batch += len(group)
+            group = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in training.world.share(chosen)]
+            progress.batch += len(chosen)
             if progress.batch >= len(plan):
                 progress.epoch, progress.batch = progress.epoch + 1, 0
                 yield group
@@ -130,15 +133,17 @@ def updates(training: Training) -> Iterator[list[Batch]]:
 
 def update(training: Training, group: list[Batch]) -> tuple[float, float]:
     """One step of the optimiser over the batches of a group: loss a token, and the learning rate it took."""
-    model, config, progress = training.model, training.config, training.progress
-    count = sum(batch.target_tokens for batch in group)
+    model, config, progress, world = training.model, training.config, training.progress, training.world
+    [count] = world.sum(sum(batch.target_tokens for batch in group))
     total = 0.0
-    for number, batch in enumerate(group):
-        torch.manual_seed(_mix(config.seed, progress.step, number))  # governs dropout
+    for place, batch in enumerate(group):
+        torch.manual_seed(_mix(config.seed, progress.step, world.number(place)))  # governs dropout
         with training.device.autocast():
             loss = batch_loss(model, batch, config.label_smoothing)
         (loss / count).backward()  # type: ignore[no-untyped-call]
         total += loss.item()
+    [total] = world.sum(total)
+    world.sum_gradients(model.parameters())
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip or float("inf"))
     if not (isfinite(total) and torch.isfinite(norm)):
         training.optimizer.zero_grad()
@@ -201,6 +206,19 @@ def finish(training: Training, display: Display) -> None:
 def _validate(training: Training) -> Validation:
     data, config = training.data, training.config
     return validate(training.model, data.valid_corpus, data.valid_pairs, config.batch_tokens, config.validate_pairs)
+
+
+def _tell(training: Training, display: Display, loss: float, rate: float, speed: float) -> None:
+    """Log a step and show it."""
+    progress = training.progress
+    training.run.log(
+        step=progress.step,
+        loss=loss,
+        learning_rate=rate,
+        tokens_per_second=round(speed),
+        seconds=round(progress.seconds, 3),
+    )
+    display.step(progress, loss, rate, speed)
 
 
 def _log(training: Training, display: Display, validation: Validation) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.config import PRESETS, ModelConfig, TrainConfig
+from pellucid.decode.models import find_model
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import Config, parse_settings
 from pellucid.model_files import read_config
@@ -49,7 +50,8 @@ class Settings:
             problems.append(Problem(f"unknown preset {preset!r}", "preset", nearest(str(preset), PRESETS)))
         model = dict(PRESETS.get(preset, {})) | model
         if start_from is not None:
-            model = _model_to_start_from(Path(start_from), model, problems)
+            directory = find_model(start_from)
+            start_from, model = str(directory), _model_to_start_from(directory, model, problems)
         rules = {name: data.pop(name) for name in [*data] if name in Rules.names()}
 
         made: dict[str, Any] = {}

@@ -1,0 +1,95 @@
+"""Processes that share the batches of an update come to the weights of one process that does them all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from pellucid.config import ModelConfig
+from pellucid.errors import UserError
+from pellucid.text.batch import batches
+from pellucid.training.api import prepare_data, resume_run
+from pellucid.training.distributed import ALONE, World, together
+from pellucid.training.loop import begin, update, updates
+from pellucid.training.run import Run
+from pellucid.training.settings import Settings, read_toml
+
+LAUNCH = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+
+
+def weights_after(directory: Path, steps: int, world: World) -> dict[str, torch.Tensor]:
+    """The weights after some updates in float64, where the order of a sum does not show."""
+    settings = Settings.of(read_toml(directory / "settings.toml"))
+    with world.first_alone():
+        data = prepare_data(settings)
+    run = Run(directory / f"{world.size}-{world.rank}")
+    training = begin(run, data, data.model(settings.model), settings.train, None, world)
+    training.model.double()
+    for _, group in zip(range(steps), updates(training), strict=False):
+        update(training, group)
+    return training.model.weights()
+
+
+def launch(*words: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*LAUNCH, *words], capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_two_processes_come_to_the_weights_of_one(settings: Settings, tmp_path: Path) -> None:
+    train = settings.train.changed(accumulate=4, bpe_dropout=0.1, device="cpu", batch_tokens=288)
+    data = prepare_data(settings)
+    plan = batches(data.corpus, train.batch_tokens, train.seed, 0, data.epoch_pairs(train.seed, 0))
+    assert len(plan) % train.accumulate == 1  # the epoch's last update has no batch for the second process
+    (tmp_path / "settings.toml").write_text(replace(settings, train=train).to_toml(), encoding="utf-8")
+    launch(__file__, str(tmp_path))
+    alone = weights_after(tmp_path, steps=12, world=ALONE)
+    for rank in (0, 1):
+        shared = load_file(tmp_path / f"{rank}.safetensors")
+        assert shared.keys() == alone.keys()
+        for name, value in alone.items():
+            torch.testing.assert_close(shared[name], value, rtol=0, atol=1e-9)
+
+
+def test_a_run_of_two_processes_is_one_run_and_goes_on_with_one(settings: Settings, tmp_path: Path) -> None:
+    train = settings.train.changed(accumulate=2, device="cpu")
+    (tmp_path / "settings.toml").write_text(replace(settings, train=train).to_toml(), encoding="utf-8")
+    run = Run(tmp_path / "run")
+    done = launch("-m", "pellucid", "train", "--config", str(tmp_path / "settings.toml"), "--out", str(run.directory))
+    assert done.stderr.count("the model is in") == 1
+    assert [entry["step"] for entry in run.history() if "loss" in entry] == list(range(1, 25))
+    resume_run(run, {"steps": 30})
+    assert [entry["step"] for entry in run.history() if "loss" in entry] == list(range(1, 31))
+    assert run.model.exists()
+
+
+def test_a_process_without_a_batch_adds_nothing() -> None:
+    assert [*World(rank=2, size=3).share("ab")] == []
+    assert [*World(rank=1, size=3).share("abcde")] == ["b", "e"]
+    assert [World(rank=1, size=3).number(place) for place in (0, 1)] == [1, 4]
+
+
+def test_batches_that_cannot_be_shared_out_are_refused(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = {"TORCHELASTIC_RUN_ID": "x", "RANK": "0", "WORLD_SIZE": "4", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "4"}
+    for name, value in launched.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UserError) as error, together(ModelConfig(norm="batch"), settings.train.changed(accumulate=6)):
+        pass
+    assert "multiple of 4" in str(error.value)
+    assert "running statistics" in str(error.value)
+
+
+if __name__ == "__main__":  # one of the processes that the test above launches
+    directory = Path(sys.argv[1])
+    told = Settings.of(read_toml(directory / "settings.toml"))
+    with together(told.model, told.train) as both:
+        save_file(weights_after(directory, steps=12, world=both), directory / f"{both.rank}.safetensors")
