@@ -64,10 +64,11 @@ class Input(Tapped):
             return self.positions.weight[start:end]
         if self.config.positions != "sinusoidal":
             return None
-        if len(self.table) < end or self.table.dtype != like.dtype or self.table.device != like.device:
-            self.table = sinusoidal(0, max(end, 2 * len(self.table)), self.config.d_model, self.config.position_layout)
-            self.table = self.table.to(like)
-        return self.table[start:end]
+        table = self.table  # one look: threads that train side by side may both be making a longer one
+        if len(table) < end or table.dtype != like.dtype or table.device != like.device:
+            table = sinusoidal(0, max(end, 2 * len(table)), self.config.d_model, self.config.position_layout).to(like)
+            self.table = table
+        return table[start:end]
 
 
 class Output(Tapped):

@@ -55,6 +55,19 @@ class Batch:
         numbers = np.arange(len(sources)) if pairs is None else np.array(pairs, np.int64)
         return cls(source, source_keep, target_in, target_out, target_keep, numbers)
 
+    def shard(self, number: int, count: int) -> Self:
+        """Every `count`-th row from row `number` on, without the columns that are padding in all of them."""
+        source_keep, target_keep = self.source_keep[number::count], self.target_keep[number::count]
+        source, target = slice(source_keep.sum(1).max(initial=0)), slice(target_keep.sum(1).max(initial=0))
+        return type(self)(
+            self.source[number::count, source],
+            source_keep[:, source],
+            self.target_in[number::count, target],
+            self.target_out[number::count, target],
+            target_keep[:, target],
+            self.pairs[number::count],
+        )
+
     @property
     def source_tokens(self) -> int:
         """Real tokens, tag and END included."""

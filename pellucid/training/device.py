@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-from pellucid.config import TrainConfig
+from pellucid.config import ModelConfig, TrainConfig
+from pellucid.training.shards import LEAST_TOKENS
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,15 @@ class Device:
         cores of the machine, shared with the other processes that train here."""
         name = _best_device() if config.device == "auto" else config.device
         threads = config.threads or saved_threads or max(1, _cores() // processes)
-        torch.set_num_threads(threads)
         wanted = config.precision == "bfloat16" or (config.precision == "auto" and _multiplies_bfloat16(name))
         return cls(name, threads, wanted)
+
+    def shards(self, batch_tokens: int, model: ModelConfig) -> int:
+        """Into how many shards a batch is cut; PyTorch gets the threads that are left for each of them."""
+        whole = self.name != "cpu" or model.norm == "batch"  # batch norm looks at all rows at once
+        shards = 1 if whole else max(1, min(self.threads, batch_tokens // LEAST_TOKENS))
+        torch.set_num_threads(max(1, self.threads // shards))
+        return shards
 
     def autocast(self) -> AbstractContextManager[object]:
         return torch.autocast(self.name, torch.bfloat16) if self.bfloat16 else nullcontext()

@@ -29,6 +29,7 @@ from pellucid.training.distributed import ALONE, World
 from pellucid.training.memory import keep_freed_memory
 from pellucid.training.run import Run
 from pellucid.training.schedule import learning_rate
+from pellucid.training.shards import Shards
 from pellucid.training.validate import Validation, batch_loss, valid_loss, validate
 
 
@@ -40,6 +41,7 @@ class Training:
     data: Data
     config: TrainConfig
     device: Device
+    shards: Shards
     model: Transformer
     optimizer: torch.optim.Optimizer
     checkpoints: Checkpoints
@@ -85,7 +87,8 @@ def begin(
         scheduled = progress.finished or progress.step % config.checkpoint_every == 0
         checkpoints.forget_after(progress.step if scheduled else progress.step - 1)
     steps = _total_steps(config, data)
-    return Training(run, data, config, device, model, optimizer, checkpoints, progress, ema, steps, world)
+    shards = Shards(device.shards(config.batch_tokens, model_config))
+    return Training(run, data, config, device, shards, model, optimizer, checkpoints, progress, ema, steps, world)
 
 
 def train(training: Training, display: Display) -> bool:
@@ -134,24 +137,32 @@ def updates(training: Training) -> Iterator[list[Batch]]:
 def update(training: Training, group: list[Batch]) -> tuple[float, float]:
     """One step of the optimiser over the batches of a group: loss a token, and the learning rate it took."""
     model, config, progress, world = training.model, training.config, training.progress, training.world
+    parameters = list(model.parameters())
     [count] = world.sum(sum(batch.target_tokens for batch in group))
     total = 0.0
-    for place, batch in enumerate(group):
-        torch.manual_seed(_mix(config.seed, progress.step, world.number(place)))  # governs dropout
+
+    def loss_of(batch: Batch) -> torch.Tensor:
         with training.device.autocast():
-            loss = batch_loss(model, batch, config.label_smoothing)
-        (loss / count).backward()  # type: ignore[no-untyped-call]
-        total += loss.item()
+            return batch_loss(model, batch, config.label_smoothing)
+
+    for place, batch in enumerate(group):
+        seed = _mix(config.seed, progress.step, world.number(place))
+        torch.manual_seed(seed)  # governs dropout on a GPU; on a CPU the shards do
+        loss, gradients = training.shards.gradients(loss_of, parameters, batch, seed, 1 / count)
+        total += loss
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            if gradient is not None:
+                parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
     [total] = world.sum(total)
-    world.sum_gradients(model.parameters())
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip or float("inf"))
+    world.sum_gradients(parameters)
+    norm = torch.nn.utils.clip_grad_norm_(parameters, config.clip or float("inf"))
     if not (isfinite(total) and torch.isfinite(norm)):
         training.optimizer.zero_grad()
         raise _not_finite(training, group)
     progress.step += 1
     rate = learning_rate(progress.step, config, model.config.d_model, training.total_steps)
-    for parameters in training.optimizer.param_groups:
-        parameters["lr"] = rate
+    for settings in training.optimizer.param_groups:
+        settings["lr"] = rate
     training.optimizer.step()
     training.optimizer.zero_grad()
     with torch.no_grad():

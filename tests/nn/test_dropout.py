@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from pellucid.config import ModelConfig
 from pellucid.nn import Transformer
-from pellucid.nn.dropout import Dropout, dropout, dropout_mask
+from pellucid.nn.dropout import Dropout, dropout, dropout_mask, seeded
 
 ConfigOf = Callable[..., ModelConfig]
 BatchOf = Callable[[ModelConfig], tuple[Tensor, Tensor, Tensor, Tensor]]
@@ -47,6 +48,21 @@ def test_the_seed_of_torch_governs_it() -> None:
     assert torch.equal(draw(1), draw(1))
     assert not torch.equal(draw(1), draw(2))
     assert not torch.equal(*draw(1))  # each call draws afresh
+
+
+def test_threads_side_by_side_draw_what_each_was_seeded_with() -> None:
+    x = torch.ones(50, 50)
+
+    def draw(seed: int) -> Tensor:
+        with seeded(seed):
+            return torch.stack([dropout(x, 0.3) for _ in range(20)])
+
+    alone = [draw(seed) for seed in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(draw, range(8)))
+    assert all(torch.equal(one, other) for one, other in zip(alone, together, strict=True))
+    assert not torch.equal(alone[0], alone[1])
+    assert not torch.equal(alone[0][0], alone[0][1])  # each call draws afresh
 
 
 def test_the_gradient_flows_through_what_is_kept() -> None:

@@ -54,6 +54,19 @@ def test_share_of_real_tokens_by_hand() -> None:
     assert real_share(corpus, plan) == pytest.approx((3 + 5 + 2 + 2 + 4 + 7) / (2 * 5 + 2 * 2 + 4 + 7))
 
 
+def test_shards_by_hand() -> None:
+    batch = Batch.from_ids([[7, END], [9, 8, 7, END], [5, END]], [[5, 6, END], [6, END], [END]])
+    first, second = batch.shard(0, 2), batch.shard(1, 2)
+    assert first.source.tolist() == [[7, END], [5, END]]
+    assert first.target_in.tolist() == [[START, 5, 6], [START, PAD, PAD]]
+    assert first.target_out.tolist() == [[5, 6, END], [END, PAD, PAD]]
+    assert first.target_keep.tolist() == [[True, True, True], [True, False, False]]
+    assert second.source.tolist() == [[9, 8, 7, END]]
+    assert second.target_out.tolist() == [[6, END]]
+    assert [*first.pairs, *second.pairs] == [0, 2, 1]
+    assert first.target_tokens + second.target_tokens == batch.target_tokens
+
+
 def test_shift_padding_and_masks_by_hand() -> None:
     batch = Batch.from_ids([[7, 0, END], [9, END]], [[5, END], [6, 0, 8, END]])
     assert batch.source.tolist() == [[7, 0, END], [9, END, PAD]]

@@ -1,0 +1,49 @@
+"""One batch on several cores: each takes some rows through the whole model and back, and the gradients are added up.
+
+The other way, each operation spread over all cores, makes them wait for one another at every one of a step's thousand
+small operations. On two cores a tiny model learns about one and a half times as fast this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torch import Tensor
+
+from pellucid.nn.dropout import seeded
+from pellucid.text.batch import Batch
+
+LEAST_TOKENS = 1024  # a shard: with fewer, its matrices are too small to keep a core busy
+
+
+class Shards:
+    """So many threads for the rows of a batch."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._threads = ThreadPoolExecutor(count, "shard")
+
+    def gradients(
+        self, loss_of: Callable[[Batch], Tensor], parameters: Sequence[Tensor], batch: Batch, seed: int, scale: float
+    ) -> tuple[float, list[Tensor | None]]:
+        """The summed loss of a batch, and `scale` times its gradients; `seed` governs what is dropped."""
+
+        def work(number: int) -> tuple[float, tuple[Tensor | None, ...]]:
+            with seeded(seed + number):
+                loss = loss_of(batch.shard(number, self.count))
+            return loss.item(), torch.autograd.grad(loss, parameters, loss.new_tensor(scale), allow_unused=True)
+
+        numbers = range(min(self.count, len(batch.pairs)))
+        results = list(self._threads.map(work, numbers)) if self.count > 1 else [work(0)]
+        total, gradients = results[0][0], list(results[0][1])
+        for loss, more in results[1:]:  # in the order of the shards, not as they finish: the same bits every time
+            total += loss
+            gradients = [_sum(first, second) for first, second in zip(gradients, more, strict=True)]
+        return total, gradients
+
+
+def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """A part of the model that a loss does not depend on has no gradient."""
+    return second if first is None else first if second is None else first + second

@@ -1,0 +1,99 @@
+"""Rows of a batch on several threads: the same gradients as in one piece, and the same bits every time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from pellucid.config import ModelConfig, TrainConfig
+from pellucid.nn import Transformer
+from pellucid.text.batch import Batch
+from pellucid.training import device as device_module
+from pellucid.training.api import resume_run, start_run
+from pellucid.training.device import Device
+from pellucid.training.run import Run
+from pellucid.training.settings import Settings
+from pellucid.training.shards import Shards
+from pellucid.training.validate import batch_loss
+
+CONFIG = ModelConfig(vocabulary=40, d_model=16, heads=2, feed_forward=32, encoder_layers=2, decoder_layers=2, dropout=0)
+BATCH = Batch.from_ids(
+    [[7, 8, 9, 2], [3, 2], [30, 31, 32, 33, 34, 35, 2], [5, 6, 2], [11, 12, 13, 14, 2]],
+    [[9, 8, 2], [4, 5, 6, 7, 2], [39, 2], [20, 21, 22, 23, 24, 25, 26, 2], [2]],
+)
+
+
+def gradients(model: Transformer, shards: int, seed: int = 1) -> tuple[float, list[Tensor | None]]:
+    def loss_of(batch: Batch) -> Tensor:
+        return batch_loss(model, batch, 0.1)
+
+    return Shards(shards).gradients(loss_of, list(model.parameters()), BATCH, seed, 1 / BATCH.target_tokens)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 5, 9])
+def test_gradients_are_those_of_backward_over_the_whole_batch(shards: int) -> None:
+    model = Transformer(CONFIG, 1).double()
+    whole = batch_loss(model, BATCH, 0.1)
+    (whole / BATCH.target_tokens).backward()  # type: ignore[no-untyped-call]
+    total, made = gradients(model, shards)
+    assert total == pytest.approx(whole.item(), rel=1e-12)
+    for parameter, gradient in zip(model.parameters(), made, strict=True):
+        assert parameter.grad is not None
+        assert gradient is not None
+        torch.testing.assert_close(gradient, parameter.grad, rtol=1e-9, atol=1e-12)
+
+
+def test_dropout_is_a_function_of_the_seed_and_differs_between_shards() -> None:
+    model = Transformer(CONFIG.changed(dropout=0.5), 1).train()
+    first, again, other = (gradients(model, 3, seed) for seed in (4, 4, 5))
+    assert first[0] == again[0] != other[0]
+    for one, two in zip(first[1], again[1], strict=True):
+        assert one is not None
+        assert two is not None
+        assert torch.equal(one, two)
+
+
+def test_a_part_that_the_loss_does_not_need_has_no_gradient() -> None:
+    used, unused = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    _, made = Shards(2).gradients(lambda batch: used.sum() * len(batch.pairs), [used, unused], BATCH, 1, 1.0)
+    assert made[0] is not None
+    assert made[0].tolist() == [5.0, 5.0]
+    assert made[1] is None
+
+
+def test_an_error_in_a_shard_is_raised() -> None:
+    def fails(batch: Batch) -> Tensor:
+        raise ValueError(str(len(batch.pairs)))
+
+    with pytest.raises(ValueError, match="3"):
+        Shards(2).gradients(fails, [], BATCH, 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("threads", "batch_tokens", "norm", "shards", "left"),
+    [(2, 4096, "layer", 2, 1), (8, 4096, "rms", 4, 2), (2, 512, "layer", 1, 2), (4, 4096, "batch", 1, 4)],
+)
+def test_how_many_shards(threads: int, batch_tokens: int, norm: str, shards: int, left: int) -> None:
+    before = torch.get_num_threads()
+    device = Device.of(TrainConfig(threads=threads, device="cpu"))
+    assert device.shards(batch_tokens, CONFIG.changed(norm=norm)) == shards
+    assert torch.get_num_threads() == left
+    torch.set_num_threads(before)
+
+
+def test_two_threads_give_equal_bytes_at_once_and_resumed(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_module, "LEAST_TOKENS", 64)
+    before = torch.get_num_threads()
+    settings = replace(settings, train=settings.train.changed(threads=2))
+    at_once, again = (start_run(Run(tmp_path / name), settings) for name in ("at_once", "again"))
+    shorter = replace(settings, train=settings.train.changed(steps=11))
+    later = resume_run(start_run(Run(tmp_path / "later"), shorter), {"steps": 24})
+    weights = [(run.model / "model.safetensors").read_bytes() for run in (at_once, again, later)]
+    assert weights[0] == weights[1] == weights[2]
+    torch.set_num_threads(before)
