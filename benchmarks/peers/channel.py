@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Channel:
-    """Make it before anything is imported that might print: from then on, what is printed goes to stderr."""
+    """Make it first of all: from then on, whatever else the worker prints goes to stderr."""
 
     def __init__(self) -> None:
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

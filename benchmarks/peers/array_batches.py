@@ -1,0 +1,43 @@
+"""Pellucid's own batches as torch tensors, for peers that are fed by hand: the very same numbers in the same order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class Tensors(NamedTuple):
+    source: Tensor  # (rows, source length)
+    source_keep: Tensor  # (rows, source length), True at real tokens
+    target_in: Tensor  # (rows, target length)
+    target_out: Tensor  # (rows, target length)
+    target_keep: Tensor  # (rows, target length)
+
+    @property
+    def tokens(self) -> int:
+        return int(self.source_keep.sum()) + int(self.target_keep.sum())
+
+
+def batches(folder: Path) -> Iterator[Tensors]:
+    """All that were laid out, over and over."""
+    with np.load(folder / "batches.npz") as arrays:
+        made = []
+        for number in count():
+            if f"source_{number}" not in arrays:
+                break
+            made.append(Tensors(*(torch.from_numpy(arrays[f"{name}_{number}"]) for name in Tensors._fields)))
+    while True:
+        yield from made
+
+
+def shape(folder: Path) -> dict[str, Any]:
+    """The shape of the model and how it is trained."""
+    contents: dict[str, Any] = json.loads((folder / "work.json").read_text(encoding="utf-8"))
+    return contents

@@ -1,0 +1,48 @@
+"""Pellucid as its users run it: its own loop, with log and display; the gate stands where a step is displayed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from benchmarks import works
+from benchmarks.peers.channel import Channel
+from benchmarks.peers.gate import Gate
+from pellucid.config import TrainConfig
+from pellucid.text.readers import Rules
+from pellucid.training.checkpoint import Progress
+from pellucid.training.data import DataConfig
+from pellucid.training.display import Display
+from pellucid.training.loop import begin, train
+from pellucid.training.run import Run
+from pellucid.training.settings import Settings
+
+
+class GatedDisplay(Display):
+    """Holds the loop after a step until more are asked for."""
+
+    def __init__(self, config: TrainConfig, gate: Gate) -> None:
+        super().__init__(config)
+        self.gate = gate
+
+    def step(self, progress: Progress, loss: float, rate: float, speed: float) -> None:
+        super().step(progress, loss, rate, speed)
+        self.gate.pass_through(progress.tokens)
+
+
+def main() -> None:
+    channel = Channel()
+    name, folder, threads = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    work = {each.name: each for each in (works.TINY, works.BASE)}[name]
+    config = work.train_config(threads)
+    data = works.prepared_data(folder, work, threads)
+    run = Run(folder / "pellucid")
+    shutil.rmtree(run.directory, ignore_errors=True)
+    model = data.model(work.model)
+    run.create(Settings(DataConfig(source="source", target="target"), Rules(), model, config), data.tokenizers)
+    train(begin(run, data, model, config, None), GatedDisplay(config, Gate(channel)))
+
+
+if __name__ == "__main__":
+    main()

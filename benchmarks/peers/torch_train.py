@@ -1,0 +1,94 @@
+"""torch.nn.Transformer with one embedding for source, target and output, trained on the same batches.
+
+Its one `dropout` also drops attention weights and hidden units: the module offers no other way.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from benchmarks.peers.array_batches import Tensors, batches, shape
+from benchmarks.peers.channel import Channel
+from benchmarks.peers.gate import Gate
+
+LONGEST = 512
+IGNORE = -100
+
+
+class Model(nn.Module):
+    """What a tutorial builds around nn.Transformer."""
+
+    def __init__(self, about: dict[str, Any]) -> None:
+        super().__init__()
+        self.scale = sqrt(about["d_model"])
+        self.embedding = nn.Embedding(about["vocabulary"], about["d_model"])
+        nn.init.normal_(self.embedding.weight, std=about["d_model"] ** -0.5)
+        self.dropout = nn.Dropout(about["dropout"])
+        self.transformer = nn.Transformer(
+            d_model=about["d_model"],
+            nhead=about["heads"],
+            num_encoder_layers=about["encoder_layers"],
+            num_decoder_layers=about["decoder_layers"],
+            dim_feedforward=about["feed_forward"],
+            dropout=about["dropout"],
+            activation=about["activation"],
+            batch_first=True,
+            norm_first=about["norm_place"] == "pre",
+        )
+        self.register_buffer("positions", _sinusoids(LONGEST, about["d_model"]))
+
+    def forward(self, batch: Tensors) -> Tensor:
+        """Logits (rows, target length, vocabulary)."""
+        features = self.transformer(
+            self._embed(batch.source),
+            self._embed(batch.target_in),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(batch.target_in.shape[1]),
+            src_key_padding_mask=~batch.source_keep,
+            memory_key_padding_mask=~batch.source_keep,
+            tgt_is_causal=True,
+        )
+        return functional.linear(features, self.embedding.weight)
+
+    def _embed(self, ids: Tensor) -> Tensor:
+        embedded: Tensor = self.dropout(self.embedding(ids) * self.scale + self.get_buffer("positions")[: ids.shape[1]])
+        return embedded
+
+
+def _sinusoids(length: int, size: int) -> Tensor:
+    angles = torch.arange(length)[:, None] * 10000.0 ** (-torch.arange(0, size, 2) / size)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def main() -> None:
+    channel = Channel()
+    folder = Path(sys.argv[1])
+    about = shape(folder)
+    torch.set_num_threads(about["threads"])
+    torch.manual_seed(1)
+    model = Model(about).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    gate = Gate(channel)
+    tokens = 0
+    for batch in batches(folder):
+        gate.pass_through(tokens)
+        labels = batch.target_out.masked_fill(~batch.target_keep, IGNORE)
+        loss = functional.cross_entropy(
+            model(batch).flatten(0, 1), labels.flatten(), ignore_index=IGNORE, label_smoothing=about["label_smoothing"]
+        )
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        loss.item()
+        tokens += batch.tokens
+
+
+if __name__ == "__main__":
+    main()
