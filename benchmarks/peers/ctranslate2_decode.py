@@ -1,0 +1,64 @@
+"""CTranslate2 by itself, with the tokenizer of the model, text in, text out, in any of its settings.
+
+The weights are ours; int8 is made by CTranslate2 when it loads them, as its converter would make it. `translate_batch`
+sorts its input by length before it cuts it into batches, so nothing is sorted here.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ctranslate2 import Translator
+from tokenizers import Tokenizer
+
+from benchmarks.peers.channel import Channel
+from benchmarks.peers.job import Job, Translated, timed
+
+END = "</s>"
+
+
+class Contender:
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.tokenizer = Tokenizer.from_file(str(Path(job.model) / "tokenizer.json"))
+        self.ids = self.tokenizer.get_vocab()
+        self._translator: Translator | None = None
+        self._opened: dict[str, Any] = {}
+
+    def translator(self, compute_type: str, inter_threads: int, intra_threads: int) -> Translator:
+        """One at a time: the threads of another would be in the way."""
+        wanted = {"compute_type": compute_type, "inter_threads": inter_threads, "intra_threads": intra_threads}
+        if self._opened != wanted:
+            self._translator = None
+            self._translator = Translator(self.job.float32, device="cpu", **wanted)
+            self._opened = wanted
+        return self._translator
+
+    def translate(self, request: dict[str, Any]) -> Translated:
+        translator = self.translator(**request["open"])
+        encoded = self.tokenizer.encode_batch(self.job.asked(request), add_special_tokens=False)
+        results = translator.translate_batch(
+            [[*self.job.tag, *each.tokens, END] for each in encoded],
+            beam_size=request["beam"],
+            max_batch_size=request["batch"],
+            batch_type=request["batch_type"],
+        )
+        targets = [result.hypotheses[0] for result in results]
+        numbers = [[self.ids[token] for token in target] for target in targets]
+        return self.tokenizer.decode_batch(numbers), list(map(len, targets))
+
+
+def main() -> None:
+    channel = Channel()
+    job = Job.read(sys.argv[1])
+    job.keep_to_cores()
+    contender = Contender(job)
+    for request in channel.requests():
+        contender.translator(**request["open"])  # outside the measured time
+        channel.answer(timed(contender.translate, request))
+
+
+if __name__ == "__main__":
+    main()

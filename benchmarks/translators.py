@@ -1,0 +1,166 @@
+"""What decoding and latency share: the models, the sentences, and the contenders as workers.
+
+Every contender takes texts and gives texts: finding tokens and joining them again is in the measured time of all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pellucid
+from benchmarks import corpora
+from benchmarks.harness import CACHE
+from benchmarks.peers.environments import environment
+from benchmarks.peers.job import Job
+from benchmarks.peers.worker import Worker
+from pellucid.config import preset
+from pellucid.decode.engines.convert import content_hash, convert
+from pellucid.decode.models import DEFAULT, find_model
+from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.tokenizer import Tokenizers
+
+WAY = ("en", "de")
+TRAIN_PAIRS, HELD_OUT = 30_000, 2_000  # of generated text
+
+
+def add_options(parser: argparse.ArgumentParser, sentences: int) -> None:
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="DIR",
+        help=f"a trained model, may be repeated; default: {DEFAULT}, and a small one, trained here and kept",
+    )
+    parser.add_argument("--minutes", type=float, default=30, help="of training a small model, where there is none yet")
+    parser.add_argument("--sentences", type=int, default=sentences, help=f"default: {sentences}")
+
+
+def models(arguments: argparse.Namespace) -> list[Path]:
+    """Those asked for; by default the one that ships and a small one."""
+    if arguments.model:
+        return [find_model(name) for name in arguments.model]
+    shipped = find_model(DEFAULT)
+    return [shipped] if arguments.quick else [shipped, _small(arguments.data, arguments.minutes, arguments.threads)]
+
+
+def _small(data: Path | None, minutes: float, threads: int) -> Path:
+    """A model of preset small, trained once for so many minutes."""
+    folder = CACHE / ("small" if data else "small-generated")
+    if not (folder / "run" / "model" / "model.safetensors").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = corpora.tatoeba(data) if data else tuple(side[:TRAIN_PAIRS] for side in _generated())
+        for side, texts in zip(("source", "target"), lines, strict=True):
+            (folder / side).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        files = {side: str(folder / side) for side in ("source", "target")}
+        languages = {"source_language": WAY[0], "target_language": WAY[1]}
+        print(f"training a small model for {minutes:g} minutes", file=sys.stderr, flush=True)
+        config = pellucid.TrainConfig(minutes=minutes, threads=threads)
+        pellucid.train({**files, **languages}, folder / "run", preset("small", vocabulary=8000), config)
+    return find_model(folder / "run")
+
+
+def sentences(data: Path | None, count: int) -> corpora.Lines:
+    """Sentences that no model here was trained on, with their translations."""
+    if data:
+        return corpora.lines(replace(corpora.TATOEBA, files="tatoeba-en-de/valid"), data, count)
+    source, target = _generated()
+    return source[TRAIN_PAIRS:][:count], target[TRAIN_PAIRS:][:count]
+
+
+def _generated() -> corpora.Lines:
+    return corpora.tatoeba(None, TRAIN_PAIRS + HELD_OUT)
+
+
+def lay_out(directory: Path, texts: Sequence[str], threads: int) -> Path:
+    """The job of a model, in a folder of its own."""
+    name = f"{find_name(directory)}-{content_hash(directory)[:8]}"
+    folder = CACHE / "decoding" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "float32").is_dir():
+        convert(directory, folder / "float32", "float32")
+    ways = LanguageIdentifier.load(directory / "languages.json").directions
+    source, target = WAY if WAY in ways else ways[0] if ways else (None, None)
+    tokenizers = Tokenizers.load(directory)
+    job = Job(
+        model=str(directory.resolve()),
+        shape=json.loads((directory / "config.json").read_text(encoding="utf-8")),
+        float32=str(folder / "float32"),
+        source=source,
+        target=target,
+        tag=tokenizers.source.pieces(tokenizers.head(target)),
+        texts=list(texts),
+        threads=threads,
+    )
+    job.write(folder / "job.json")
+    return folder / "job.json"
+
+
+def find_name(directory: Path) -> str:
+    """What a model is called in tables: that of its preset where it has the shape of one."""
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    sizes = ("d_model", "heads", "feed_forward", "encoder_layers", "decoder_layers")
+    for name in ("tiny", "small", "base", "big"):
+        if all(config[size] == getattr(preset(name), size) for size in sizes):
+            return name
+    return directory.name if directory.name != "model" else directory.parent.name
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How CTranslate2 is opened and called."""
+
+    compute_type: str = "int8"
+    workers: int = 1
+    threads: int = 2  # of each worker
+    batch: int = 2048
+    batch_type: str = "tokens"
+
+    def request(self) -> dict[str, Any]:
+        opened = {"compute_type": self.compute_type, "inter_threads": self.workers, "intra_threads": self.threads}
+        return {"open": opened, "batch": self.batch, "batch_type": self.batch_type}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.compute_type}, {self.workers} × {self.threads} threads, batches of {self.batch} {self.batch_type}"
+        )
+
+
+@dataclass(frozen=True)
+class Contenders:
+    """The workers of one model. Each sleeps on its line while another one works."""
+
+    pellucid: Worker
+    ctranslate2: Worker
+    weights: Worker | None = None  # Hugging Face with the same weights
+    marian: Worker | None = None  # Hugging Face with the same shape
+
+
+@contextmanager
+def contenders(job: Path, threads: int, *, quick: bool, hugging_face: bool) -> Iterator[Contenders]:
+    """`quick`: what our own environment has; else the peers come from pinned ones."""
+    peers = Path(sys.executable) if quick else environment("transformers")
+    with ExitStack() as stack:
+
+        def start(python: Path | str, module: str, *arguments: str) -> Worker:
+            return stack.enter_context(Worker(python, f"benchmarks.peers.{module}", [job, *arguments], threads=threads))
+
+        yield Contenders(
+            start(sys.executable, "pellucid_decode"),
+            start(peers, "ctranslate2_decode"),
+            start(peers, "transformers_decode", "weights") if hugging_face and can_carry(job) else None,
+            start(peers, "transformers_decode", "marian") if hugging_face else None,
+        )
+
+
+def can_carry(job: Path) -> bool:
+    """Whether Hugging Face has an architecture that takes the weights as they are."""
+    shape = Job.read(job).shape
+    fixed = {"positions": "sinusoidal", "norm": "layer", "norm_place": "pre", "tie": "all", "activation": "relu"}
+    flags = {"embedding_norm": False, "bias": True, "output_bias": False}
+    return all(shape[name] == value for name, value in {**fixed, **flags}.items()) and not shape.get("kv_heads")
