@@ -4,7 +4,7 @@ PYTHON := $(VENV)/bin/python
 PELLUCID := $(VENV)/bin/pellucid
 READY := $(VENV)/.ready
 
-.PHONY: setup chromium test lint proofs demo serve memory clean
+.PHONY: setup chromium test lint proofs demo serve memory bench bench-quick clean
 
 setup: $(READY)
 
@@ -46,6 +46,14 @@ serve: $(READY)
 # The memory of the service stays flat over ten thousand requests.
 memory: $(READY)
 	$(PYTHON) -m pytest -m proof tests/serve/test_process.py
+
+# Side by side with peers: hours, on an otherwise idle machine. `make bench DATA=folder` takes real corpora.
+bench: $(READY)
+	$(PYTHON) -m benchmarks $(if $(DATA),--data $(DATA))
+
+# Does every benchmark work? No peers, small counts: its figures mean nothing.
+bench-quick: $(READY)
+	$(PYTHON) -m benchmarks --quick
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -88,7 +88,7 @@ class _Quick(argparse.Action):
 
 def picture(arguments: argparse.Namespace, name: str) -> Path:
     """Where the picture of a benchmark is drawn."""
-    folder = QUICK_RESULTS if arguments.quick else PICTURES
+    folder = arguments.out if arguments.quick else PICTURES
     return folder / f"bench-{name}.png"
 
 

@@ -1,0 +1,165 @@
+"""How fast a model learns: real source and target tokens a second of training, beside the peers.
+
+    python -m benchmarks.training --data DIR              both works
+    python -m benchmarks.training --work tiny             one of them, on generated text
+
+Every contender trains a model of the same shape on the same pairs with the same vocabulary, AdamW, label smoothing and
+dropout; those that take batches get Pellucid's own. A peer is measured twice: as its users run it, and with the
+C library told to keep freed memory, as Pellucid tells it for itself. Also shown: the share of the measured matrix
+product rate that Pellucid's training reaches. Run it on an otherwise idle machine; the base work holds up to five
+models at a time and wants 16 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks import works
+from benchmarks.drawing import bars
+from benchmarks.harness import Goal, Report, Spread, interleave, matmul_rate, options, picture, ratios, spread
+from benchmarks.peers.environments import environment
+from benchmarks.peers.worker import Worker
+from benchmarks.works import Work
+from pellucid.errors import UserError
+
+WORKS = {work.name: work for work in (works.TINY, works.BASE)}
+PEERS = {  # name: environment and module
+    "Hugging Face MarianMT": ("transformers", "benchmarks.peers.marian_train"),
+    "torch.nn.Transformer": ("transformers", "benchmarks.peers.torch_train"),
+    "JoeyNMT": ("joeynmt", "benchmarks.peers.joeynmt_train"),
+    "eole": ("eole", "benchmarks.peers.eole_train"),
+}
+PELLUCID, MATMUL = "Pellucid", "matrix product, GFLOP/s"
+USERS, ALLOCATOR = "as its users run it", "same allocator settings"
+KEEP = str(2**30)
+WAYS: dict[str, dict[str, str]] = {  # glibc's own names of what mallopt sets
+    USERS: {},
+    ALLOCATOR: {"MALLOC_MMAP_THRESHOLD_": KEEP, "MALLOC_TRIM_THRESHOLD_": KEEP},
+}
+BARS = {  # (bar, stretch): times the best peer in both ways, and share of the matrix product rate in percent
+    "tiny": {USERS: (1.5, 2.0), ALLOCATOR: (1.15, 1.5), MATMUL: (45.0, 60.0)},
+    "base": {USERS: (1.2, 1.5), MATMUL: (60.0, 75.0)},
+}
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Tokens a second (and GFLOP/s of the matrix product) of every contender, round by round, in one way."""
+
+    figures: Mapping[str, list[float]]
+    left_out: Mapping[str, str]  # peers that did not run, and why
+
+    def ratio(self, peer: str) -> Spread:
+        return ratios(self.figures[PELLUCID], self.figures[peer])
+
+    @property
+    def peers(self) -> list[str]:
+        return [name for name in self.figures if name not in (PELLUCID, MATMUL)]
+
+    @property
+    def best_peer(self) -> str | None:
+        return max(self.peers, key=lambda name: spread(self.figures[name]).median, default=None)
+
+
+def pellucid_worker(work: Work, folder: Path, threads: int) -> Worker:
+    """Pellucid sets its allocator by itself: it runs in one way only."""
+    return Worker(sys.executable, "benchmarks.peers.pellucid_train", [work.name, folder, str(threads)], threads=threads)
+
+
+def peer_worker(peer: str, folder: Path, threads: int, way: str = USERS) -> Worker:
+    name, module = PEERS[peer]
+    return Worker(environment(name), module, [folder], threads=threads, environment=WAYS[way])
+
+
+def tokens_a_second(worker: Worker, updates: int) -> float:
+    answer = worker.ask({"updates": updates})
+    return float(answer["tokens"] / answer["seconds"])
+
+
+def measure(work: Work, folder: Path, way: str, arguments: argparse.Namespace) -> Rates:
+    """All contenders in turns, the peers in the given way."""
+    threads, updates = arguments.threads, 2 if arguments.quick else work.updates
+    left_out = {}
+    contenders: dict[str, Callable[[], float]] = {MATMUL: partial(matmul_rate, threads)}
+    with ExitStack() as workers:
+        ours = workers.enter_context(pellucid_worker(work, folder, threads))
+        contenders[PELLUCID] = partial(tokens_a_second, ours, updates)
+        for peer in () if arguments.quick else PEERS:
+            try:
+                worker = workers.enter_context(peer_worker(peer, folder, threads, way))
+                worker.ask({"updates": 1})  # whatever does not start, does not start here
+                contenders[peer] = partial(tokens_a_second, worker, updates)
+            except UserError as error:
+                print(f"{peer} is left out: {error}", file=sys.stderr)
+                left_out[peer] = str(error)
+        return Rates(interleave(contenders, arguments.rounds), left_out)
+
+
+def report(work: Work, rates: Mapping[str, Rates], flop: float) -> Report:
+    """The table, the figures and the goals of one work."""
+    users = rates[USERS]
+    share = spread(
+        [
+            100 * tokens * flop / (gigaflops * 1e9)
+            for tokens, gigaflops in zip(users.figures[PELLUCID], users.figures[MATMUL], strict=True)
+        ]
+    )
+    rows = [[PELLUCID, "", f"{spread(users.figures[PELLUCID]):,.0f}", ""]]
+    goals = []
+    for way, each in rates.items():
+        rows += [
+            [peer, way, f"{spread(each.figures[peer]):,.0f}", f"{each.ratio(peer):.2f}"]
+            for peer in sorted(each.peers, key=each.figures.__getitem__, reverse=True)
+        ]
+        if each.best_peer is not None and way in BARS[work.name]:
+            bar, stretch = BARS[work.name][way]
+            what = f"{work.title}: times the best peer, {way} ({each.best_peer})"
+            goals.append(Goal(what, each.ratio(each.best_peer), bar, stretch))
+    bar, stretch = BARS[work.name][MATMUL]
+    goals.append(Goal(f"{work.title}: share of the matrix product rate", share, bar, stretch, unit="%"))
+    figures = {
+        "tokens_a_second": {way: each.figures for way, each in rates.items()},
+        "left_out": {way: each.left_out for way, each in rates.items()},
+        "flop_a_token": flop,
+        "share_of_matmul_rate": share,
+    }
+    columns = ("contender", "way", "tokens a second", "Pellucid is so many times as fast")
+    return Report(f"training-{work.name}", f"Training {work.title}", columns, rows, figures, goals)
+
+
+def draw(path: Path, work: Work, rates: Mapping[str, Rates]) -> None:
+    labels, spreads = [PELLUCID], [spread(rates[USERS].figures[PELLUCID])]
+    for way, each in rates.items():
+        for peer in each.peers:
+            labels.append(peer if way == USERS else f"{peer}, {way}")
+            spreads.append(spread(each.figures[peer]))
+    bars(path, f"Training {work.title}", labels, spreads, "source and target tokens a second")
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--work", choices=[*WORKS], action="append", help="only this one; may be given twice")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds = 2 if arguments.quick else arguments.rounds
+    for name in arguments.work or (["tiny"] if arguments.quick else [*WORKS]):
+        work = WORKS[name]
+        count = (rounds + 1) * work.updates + 2  # with the warm-up and the one to see whether it starts
+        folder = works.lay_out(work, arguments.data, count, arguments.threads, arguments.quick)
+        batches = works.first_batches(works.prepared_data(folder, work, arguments.threads), work, count)
+        flop = works.flop_a_token(work.model, batches)
+        ways = [USERS] if arguments.quick else [*WAYS]
+        rates = {way: measure(work, folder, way, arguments) for way in ways}
+        found = report(work, rates, flop)
+        found.show()
+        found.save(arguments.out)
+        draw(picture(arguments, found.name), work, rates)
+
+
+if __name__ == "__main__":
+    main()

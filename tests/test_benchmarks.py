@@ -1,0 +1,185 @@
+"""The benchmarks work: their arithmetic by hand, their workers by a small one, the cheap ones from end to end."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import corpora, results, works
+from benchmarks.harness import ROOT, Goal, Report, Spread, interleave, options, ratios, spread
+from benchmarks.peers.channel import Channel
+from benchmarks.peers.gate import Gate
+from benchmarks.peers.worker import Worker
+from pellucid.config import ModelConfig
+from pellucid.errors import UserError
+from pellucid.text.batch import Batch
+from pellucid.training.loop import begin, updates
+from pellucid.training.run import Run
+
+
+def test_a_spread_is_median_lowest_and_highest() -> None:
+    assert spread([3.0, 1.0, 2.0, 10.0]) == Spread(2.5, 1.0, 10.0)
+    assert f"{Spread(1.234, 1.0, 2.0):.2f}" == "1.23 (1.00 to 2.00)"
+
+
+def test_ratios_are_taken_round_by_round() -> None:
+    assert ratios([2.0, 30.0, 4.0], [1.0, 10.0, 4.0]) == Spread(2.0, 1.0, 3.0)
+
+
+def test_contenders_take_turns_and_the_first_round_does_not_count() -> None:
+    calls = []
+
+    def contender(name: str) -> float:
+        calls.append(name)
+        return float(len(calls))
+
+    figures = interleave({"a": lambda: contender("a"), "b": lambda: contender("b")}, rounds=2)
+    assert calls == ["a", "b"] * 3
+    assert figures == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
+
+
+def test_quick_figures_are_kept_apart() -> None:
+    parser = options("some benchmark")
+    assert parser.parse_args([]).out != parser.parse_args(["--quick"]).out
+    assert parser.parse_args(["--out", "mine", "--quick"]).out == Path("mine")
+
+
+def test_goals_know_which_way_is_better() -> None:
+    figure = Spread(2.0, 1.0, 3.0)
+    assert Goal("speed", figure, 1.5).reached
+    assert not Goal("speed", figure, 2.5).reached
+    assert Goal("memory", figure, 2.5, less_is_better=True).reached
+    assert not Goal("memory", figure, 1.5, less_is_better=True).reached
+
+
+def test_a_report_becomes_json_and_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/speed.py", "--data", "/a/folder/here"])
+    goals = [Goal("times the other", Spread(2.0, 1.0, 3.0), 2.5, 4.0)]
+    Report("speed", "Speed", ("who", "how fast"), [["we", "2"], ["they", "1"]], {"ours": [2.0]}, goals).save(tmp_path)
+    written = (tmp_path / "speed.json").read_text(encoding="utf-8")
+    assert json.loads(written)["figures"] == {"ours": [2.0]}
+    assert json.loads(written)["command"] == "python -m benchmarks.speed --data DIR"
+
+    results.write(tmp_path, tmp_path / "RESULTS.md")
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "| times the other | 2.5 x | 4 x | 2.00 x (1.00 to 3.00) | no |" in page
+    assert "| they | 1 |" in page
+    assert "/a/folder" not in page + written
+
+
+def test_generated_text_has_the_shape_that_is_asked_for() -> None:
+    shape = replace(corpora.MULTI30K, source_types=500, target_types=900)
+    source, target = corpora.generate(shape, 5000)
+    assert (source, target) == corpora.generate(shape, 5000)
+    words = [len(line.split()) - 1 for line in source]  # without the full stop
+    assert len(source) == len(target) == 5000
+    assert np.median(words) == pytest.approx(shape.words, abs=0.6)
+    assert np.std(np.log(words)) == pytest.approx(shape.spread, abs=0.03)
+    assert sum(len(line.split()) - 1 for line in target) / sum(words) == pytest.approx(shape.target_length, abs=0.01)
+    assert len({word for line in source for word in line.split()}) == shape.source_types + 1
+    assert len({word for line in target for word in line.split()}) == pytest.approx(shape.target_types, abs=10)
+
+
+def test_corpora_are_read_from_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "multi30k-tok").mkdir()
+    for language, lines in (("en", ["one", "two", "three"]), ("de", ["eins", "zwei", "drei"])):
+        with gzip.open(tmp_path / "multi30k-tok" / f"train.{language}.gz", "wt", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    assert corpora.multi30k(tmp_path) == (["one", "two", "three"], ["eins", "zwei", "drei"])
+    assert corpora.multi30k(tmp_path, 2) == (["one", "two"], ["eins", "zwei"])
+    with pytest.raises(UserError, match="europarl"):
+        corpora.europarl(tmp_path)
+
+
+def test_the_operations_of_a_token_are_those_counted_by_hand() -> None:
+    model = ModelConfig(vocabulary=11, d_model=4, heads=2, feed_forward=6, encoder_layers=2, decoder_layers=3)
+    batch = Batch.from_ids([[5, 6, 2], [7, 2]], [[8, 9, 10, 2], [2]])  # 5 source and 5 target tokens
+    attention, feed_forward = 4 * 4 * 4, 2 * 4 * 6
+    source = 5 * 2 * (attention + feed_forward)
+    # cross-attention makes keys and values of the source tokens, queries and output of the target tokens
+    source += 5 * 3 * 2 * 4 * 4
+    target = 5 * (3 * (attention + 2 * 4 * 4 + feed_forward) + 4 * 11)
+    keys = 2 * (3 * 3 + 2 * 2) + 3 * ((1 + 2 + 3 + 4) + 1) + 3 * (4 * 3 + 1 * 2)
+    assert works.flop_a_token(model, [batch]) == pytest.approx(6 * (source + target + keys * 2 * 4) / 10)
+
+
+class Line(Channel):
+    """A channel without a process: requests are given, answers are kept."""
+
+    def __init__(self, requests: list[Any]) -> None:
+        self.given, self.answers = requests, list[Any]()
+
+    def requests(self) -> Iterator[Any]:
+        yield from self.given
+
+    def answer(self, answer: Any) -> None:
+        self.answers.append(answer)
+
+
+def test_the_gate_opens_for_as_many_updates_as_are_asked_for() -> None:
+    line = Line([{"updates": 2}, {"updates": 3}, {"updates": 1}])
+    gate = Gate(line)
+    answered = []
+    for update in range(6):
+        gate.pass_through(100 * update)  # 100 tokens each
+        answered.append(len(line.answers))
+    assert answered == [0, 0, 1, 1, 1, 2]
+    assert [answer["tokens"] for answer in line.answers] == [200, 300]
+
+
+ECHO = """
+from benchmarks.peers.channel import Channel
+channel = Channel()
+print("this does not disturb")
+for request in channel.requests():
+    channel.answer({"twice": 2 * request, "threads": __import__("os").environ["OMP_NUM_THREADS"]})
+"""
+
+
+def test_a_worker_answers_what_it_is_asked_and_says_why_it_died(tmp_path: Path) -> None:
+    (tmp_path / "echo_worker.py").write_text(ECHO, encoding="utf-8")
+    with Worker(sys.executable, "echo_worker", threads=3, environment={"PYTHONPATH": str(tmp_path)}) as worker:
+        assert worker.ask(21) == {"twice": 42, "threads": "3"}
+        assert worker.ask("ab")["twice"] == "abab"
+        with pytest.raises(UserError, match="TypeError"):
+            worker.ask(None)
+
+
+def test_peers_are_fed_the_batches_that_pellucid_trains_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks.peers.array_batches import batches
+
+    monkeypatch.setattr(works, "CACHE", tmp_path)
+    model = ModelConfig(vocabulary=300, d_model=8, heads=2, feed_forward=8, encoder_layers=1, decoder_layers=1)
+    work = replace(works.TINY, model=model, quick_pairs=200, batch_tokens=400)
+    folder = works.lay_out(work, None, count=60, threads=1, quick=True)
+    data = works.prepared_data(folder, work, threads=1)
+    training = begin(Run(tmp_path / "run"), data, data.model(model), work.train_config(1), None)
+    given = batches(folder)
+    for _, [batch] in zip(range(60), updates(training), strict=False):  # more than an epoch
+        tensors = next(given)
+        for name in tensors._fields:
+            np.testing.assert_array_equal(getattr(batch, name), getattr(tensors, name).numpy())
+
+    for side in ("source", "target"):
+        pieces = (folder / f"pieces.{side}").read_text(encoding="utf-8").splitlines()
+        known = set((folder / "pieces.vocabulary").read_text(encoding="utf-8").splitlines())
+        assert len(pieces) == len(data.train_pairs)
+        assert {piece for line in pieces for piece in line.split(" ")} <= known
+
+
+@pytest.mark.parametrize("name", ["training_memory"])
+def test_a_quick_benchmark_runs(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--threads", "1", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+    assert (tmp_path / f"bench-{name}.png").exists()
