@@ -44,26 +44,37 @@ def lines(
 
 
 def panels(path: Path, drawn: Sequence[Mapping[str, Any]]) -> None:
-    """Several such pictures, two a row; each a mapping of title, curves, x_label, y_label and perhaps log."""
+    """Several such pictures, two a row; each a mapping of title, curves, x_label, y_label and how it is scaled."""
     figure, grid = _figure(11, 4 * -(-len(drawn) // 2), rows=-(-len(drawn) // 2), columns=2)
     for axes, panel in zip(grid.flat, drawn, strict=False):
         axes.set_title(panel["title"], loc="left")
-        draw_lines(axes, panel["curves"], panel["x_label"], panel["y_label"], log=panel.get("log", False))
+        scale = {name: panel.get(name, False) for name in ("log", "flat")}
+        draw_lines(axes, panel["curves"], panel["x_label"], panel["y_label"], **scale)
     _save(figure, path)
 
 
 def draw_lines(
-    axes: Any, curves: Mapping[str, Sequence[tuple[float, Spread]]], x_label: str, y_label: str, *, log: bool
+    axes: Any,
+    curves: Mapping[str, Sequence[tuple[float, Spread]]],
+    x_label: str,
+    y_label: str,
+    *,
+    log: bool = False,
+    flat: bool = False,
 ) -> None:
+    """`log`: both axes logarithmic; `flat`: only the first, and the second begins at 0, so that flat looks flat."""
     for (label, points), colour in zip(curves.items(), COLOURS, strict=False):
         where = [x for x, _ in points]
         axes.plot(where, [each.median for _, each in points], "o-", label=label, color=colour)
         axes.fill_between(
             where, [each.low for _, each in points], [each.high for _, each in points], color=colour, alpha=0.15
         )
-    if log:
+    if log or flat:
         axes.set_xscale("log", base=2)
+    if log:
         axes.set_yscale("log")
+    if flat:
+        axes.set_ylim(bottom=0)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.legend()

@@ -70,7 +70,9 @@ def bleu(
 ) -> Score:
     from sacrebleu import BLEU
 
-    return _sacrebleu("BLEU", BLEU(lowercase=lowercase, tokenize=tokenize), translations, references)
+    tokenised = tokenize == "none"  # and meant to be: sacrebleu need not warn of it
+    metric = BLEU(lowercase=lowercase, force=tokenised, tokenize=tokenize)
+    return _sacrebleu("BLEU", metric, translations, references)
 
 
 def chrf(translations: Sequence[str], references: Sequence[str]) -> Score:

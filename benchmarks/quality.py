@@ -1,0 +1,269 @@
+"""The published figure: BLEU of a tiny Transformer on the captions of Multi30k, English to German.
+
+    pellucid train --config recipes/multi30k-en-de.toml --out runs/multi30k
+    python -m benchmarks.quality runs/multi30k --data DIR
+    python -m benchmarks.quality runs/seed-1 runs/seed-2 runs/raw --data DIR
+    python -m benchmarks.quality --data DIR                trains from the recipe first: that takes hours
+
+Published: 41.02 on test_2016_flickr with 2.57 M parameters. Scored as there: text that is lower-cased and tokenised
+already, its words counted as they stand. Runs that learned from the raw text (folder multi30k instead of multi30k-tok)
+are scored by cased sacreBLEU instead. The length penalty is chosen on the valid set; the test set is translated once.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pellucid
+from benchmarks import corpora
+from benchmarks.harness import CACHE, PICTURES, QUICK_RESULTS, ROOT, Goal, Report, options, spread
+from pellucid.config import DecodeConfig
+from pellucid.describe import describe
+from pellucid.errors import UserError
+from pellucid.metrics import Score, bleu
+from pellucid.training.api import resume_run, start_run
+from pellucid.training.data import listed
+from pellucid.training.run import Run
+from pellucid.training.settings import Settings, read_toml
+
+PUBLISHED, WITH_IMAGES = 41.02, 41.96
+PARAMETERS = 2.65e6
+MINUTES, FEW_MINUTES = 180, 90
+RECIPE = ROOT / "recipes" / "multi30k-en-de.toml"
+BEAM = 5  # as published
+PENALTIES = (0.6, 0.8, 1.0, 1.2, 1.4)
+TOKENISED = "multi30k-tok"
+PARTS = {"train": 29_000, "valid": 1_014, "test_2016_flickr": 1_000}
+QUICK_PARTS = {"train": 1500, "valid": 40, "test_2016_flickr": 40}
+QUICK_TRAIN = {"steps": 12, "validate_every": 6, "validate_pairs": 10, "checkpoint_every": 6}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished run and what its log says."""
+
+    run: Run
+
+    @cached_property
+    def settings(self) -> Settings:
+        return self.run.settings()
+
+    @property
+    def corpus(self) -> str:
+        """The folder it learned from."""
+        return Path(listed(self.settings.data.source)[0]).parent.name
+
+    @property
+    def tokenised(self) -> bool:
+        return self.corpus == TOKENISED
+
+    @cached_property
+    def steps(self) -> list[dict[str, Any]]:
+        return [entry for entry in self.run.history() if "loss" in entry]
+
+    @property
+    def minutes(self) -> float:
+        """Of training and validating, over all sessions."""
+        return float(self.steps[-1]["seconds"]) / 60
+
+    @property
+    def curve(self) -> list[tuple[float, float]]:
+        """Minutes and BLEU of the validations on the way: greedy search, some of the valid pairs."""
+        minutes = {entry["step"]: entry["seconds"] / 60 for entry in self.steps}
+        validations = [entry for entry in self.run.history() if entry.get("bleu") is not None]
+        return [(minutes[entry["step"]], entry["bleu"]) for entry in validations]
+
+    def score(self, translations: Sequence[str], references: Sequence[str]) -> Score:
+        if not self.tokenised:
+            return bleu(translations, references)
+        return bleu(translations, references, lowercase=True, tokenize="none")
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What a run is worth."""
+
+    run: str
+    corpus: str
+    seed: int
+    parameters: int
+    updates: int
+    minutes: float
+    length_penalty: float  # the best on the valid set
+    grid: dict[float, float]  # BLEU on the valid set by length penalty
+    valid: float
+    test: float
+    test_int8: float  # in the form that is served
+    signature: str
+
+
+def measure(trained: Trained, data: Path) -> Quality:
+    """Choose on the valid set, then translate the test set with what was chosen."""
+    translator = pellucid.load(trained.run.directory, engine="ctranslate2", compute_type="float32")
+    sources, references = part(data, trained.corpus, "valid")
+    grid = {penalty: trained.score(translate(translator, sources, penalty), references).score for penalty in PENALTIES}
+    chosen = max(PENALTIES, key=lambda penalty: (grid[penalty], -abs(penalty - 1)))
+    sources, references = part(data, trained.corpus, "test_2016_flickr")
+    score = trained.score(translate(translator, sources, chosen), references)
+    served = pellucid.load(trained.run.directory, engine="ctranslate2", compute_type="int8")
+    return Quality(
+        run=trained.run.directory.name,
+        corpus=trained.corpus,
+        seed=trained.settings.train.seed,
+        parameters=describe(translator.config).parameters,
+        updates=len(trained.steps),
+        minutes=trained.minutes,
+        length_penalty=chosen,
+        grid=grid,
+        valid=grid[chosen],
+        test=score.score,
+        test_int8=trained.score(translate(served, sources, chosen), references).score,
+        signature=score.signature,
+    )
+
+
+def translate(translator: pellucid.Translator, sources: Sequence[str], length_penalty: float) -> list[str]:
+    """Line by line: a caption is one segment, however many sentences it has."""
+    config = DecodeConfig(beam=BEAM, length_penalty=length_penalty)
+    return [translation.text for translation in translator.translate_all(sources, config=config, split=False)]
+
+
+def part(data: Path, corpus: str, name: str) -> corpora.Lines:
+    return corpora.lines(replace(corpora.MULTI30K, files=f"{corpus}/{name}"), data)
+
+
+def made_up(folder: Path) -> Path:
+    """A folder of corpora of generated captions."""
+    source, target = corpora.generate(corpora.MULTI30K, sum(QUICK_PARTS.values()))
+    (folder / TOKENISED).mkdir(parents=True, exist_ok=True)
+    end = 0
+    for name, count in QUICK_PARTS.items():
+        start, end = end, end + count
+        for language, side in (("en", source), ("de", target)):
+            with gzip.open(folder / TOKENISED / f"{name}.{language}.gz", "wt", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in side[start:end])
+    return folder
+
+
+def train(recipe: Path, data: Path, out: Path, changes: dict[str, Any], threads: int) -> Run:
+    """Train as the recipe says, on the corpora in `data`; a run that was stopped goes on."""
+    run = Run(out)
+    if (out / "config.toml").exists():
+        return resume_run(run)
+    tables = read_toml(recipe)
+    tables["data"] = {
+        name: str(data / Path(value).relative_to("data")) if str(value).startswith("data/") else value
+        for name, value in tables["data"].items()
+    }
+    tables["train"] |= {"threads": threads, **changes}
+    return start_run(run, Settings.of(tables))
+
+
+def goals(qualities: Sequence[Quality]) -> list[Goal]:
+    """Of the runs on tokenised text; the bars are for one run, so all of them are held to it."""
+    scored = [quality for quality in qualities if quality.corpus == TOKENISED]
+    if not scored:
+        return []
+    test = spread([quality.test for quality in scored])
+    minutes = spread([quality.minutes for quality in scored])
+    parameters = spread([quality.parameters / 1e6 for quality in scored])
+    return [
+        Goal("BLEU on test_2016_flickr", test, PUBLISHED, WITH_IMAGES, unit="BLEU"),
+        Goal("minutes of training", minutes, MINUTES, FEW_MINUTES, unit="minutes", less_is_better=True),
+        Goal("parameters", parameters, PARAMETERS / 1e6, unit="M", less_is_better=True),
+    ]
+
+
+def draw(path: Path, runs: Sequence[Trained], qualities: Sequence[Quality]) -> None:
+    """BLEU against minutes: small dots on the way, a star for the test set at the end."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    for trained, quality in zip(runs, qualities, strict=True):
+        [dots] = axes.plot(
+            *zip(*trained.curve, strict=True), ".-", label=f"{quality.run}: {quality.corpus}, on the way, greedy"
+        )
+        label = f"{quality.run}: test set, beam {BEAM}: {quality.test:.2f}"
+        axes.plot(quality.minutes, quality.test, "*", markersize=12, color=dots.get_color(), label=label)
+    axes.axhline(PUBLISHED, color="#666", linestyle="--", label=f"published: {PUBLISHED}")
+    axes.set(xlabel="minutes of training", ylabel="BLEU")
+    axes.set_title("Multi30k, English to German", loc="left")
+    axes.legend(fontsize=8)
+    axes.grid(alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def row(quality: Quality) -> list[str]:
+    return [
+        quality.run,
+        quality.corpus,
+        str(quality.seed),
+        f"{quality.parameters / 1e6:.2f} M",
+        f"{quality.updates:,}",
+        f"{quality.minutes:.0f}",
+        f"{quality.length_penalty:g}",
+        f"{quality.valid:.2f}",
+        f"{quality.test:.2f}",
+        f"{quality.test_int8:.2f}",
+    ]
+
+
+def average(qualities: Sequence[Quality]) -> list[list[str]]:
+    """A line for several seeds: mean and standard deviation."""
+    scored = [quality for quality in qualities if quality.corpus == TOKENISED]
+    if len(scored) < 2:
+        return []
+    columns = [[getattr(quality, name) for quality in scored] for name in ("valid", "test", "test_int8")]
+    return [["mean ± deviation", TOKENISED, *[""] * 5, *(f"{mean(each):.2f} ± {stdev(each):.2f}" for each in columns)]]
+
+
+COLUMNS = ["run", "text", "seed", "parameters", "updates", "minutes", "penalty", "valid", "test", "test, int8"]
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument(
+        "runs", nargs="*", type=Path, metavar="RUN", help="finished runs; default: trains one, for hours"
+    )
+    parser.add_argument("--recipe", type=Path, default=RECIPE, help="to train from, where no run is given")
+    arguments = parser.parse_args()
+    folder = CACHE / ("quality-quick" if arguments.quick else "quality")
+    if arguments.data is None and not arguments.quick:
+        raise SystemExit("benchmarks.quality: give --data, the folder that holds multi30k-tok (or --quick)")
+    if arguments.quick:
+        shutil.rmtree(folder, ignore_errors=True)  # what an earlier version left says nothing about this one
+    data = arguments.data or made_up(folder)
+    directories = arguments.runs
+    if not directories:
+        print(f"no run given: training from {arguments.recipe.name}", "" if arguments.quick else "for hours")
+        changes = QUICK_TRAIN if arguments.quick else {}
+        directories = [train(arguments.recipe, data, folder / "run", changes, arguments.threads).directory]
+    runs = [Trained(Run(directory)) for directory in directories]
+    unfinished = [str(trained.run.directory) for trained in runs if not trained.run.model.exists()]
+    if unfinished:
+        raise UserError("no finished run", ", ".join(unfinished), "go on with pellucid train --resume")
+    qualities = [measure(trained, data) for trained in runs]
+    rows = [*map(row, qualities), *average(qualities)]
+    figures = {"runs": [asdict(quality) for quality in qualities]}
+    report = Report("quality", "Multi30k, English to German: BLEU", COLUMNS, rows, figures, goals(qualities))
+    report.show()
+    report.save(arguments.out)
+    draw((QUICK_RESULTS if arguments.quick else PICTURES) / "multi30k.png", runs, qualities)
+    for signature in dict.fromkeys(quality.signature for quality in qualities):
+        print(signature)
+
+
+if __name__ == "__main__":
+    main()
