@@ -89,7 +89,7 @@ class _Quick(argparse.Action):
 def picture(arguments: argparse.Namespace, name: str) -> Path:
     """Where the picture of a benchmark is drawn."""
     folder = arguments.out if arguments.quick else PICTURES
-    return folder / f"bench-{name}.png"
+    return folder / f"bench-{name.replace('_', '-')}.png"
 
 
 @dataclass(frozen=True)

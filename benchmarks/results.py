@@ -45,7 +45,7 @@ def compose(results: Sequence[Mapping[str, Any]], remarks: Mapping[str, str], pa
         parts.append(table(result["columns"], result["rows"]))
         parts += [
             f"![{result['title']}]({os.path.relpath(path, page.parent)})\n"
-            for path in sorted(PICTURES.glob(f"bench-{result['name']}*.png"))
+            for path in sorted(PICTURES.glob(f"bench-{result['name'].replace('_', '-')}*.png"))
         ]
         if result["name"] in remarks:
             parts.append(remarks[result["name"]].strip() + "\n")

@@ -97,7 +97,7 @@ def measure(work: Work, folder: Path, way: str, arguments: argparse.Namespace) -
                 contenders[peer] = partial(tokens_a_second, worker, updates)
             except UserError as error:
                 print(f"{peer} is left out: {error}", file=sys.stderr)
-                left_out[peer] = str(error)
+                left_out[peer] = str(error).splitlines()[-1]
         return Rates(interleave(contenders, arguments.rounds), left_out)
 
 

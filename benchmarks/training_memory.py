@@ -37,7 +37,7 @@ def main() -> None:
             peaks[peer] = [peak_mb(peer_worker(peer, folder, arguments.threads), updates) for _ in range(rounds)]
         except UserError as error:
             print(f"{peer} is left out: {error}", file=sys.stderr)
-            left_out[peer] = str(error)
+            left_out[peer] = str(error).splitlines()[-1]
     spreads = {name: spread(values) for name, values in peaks.items()}
     others = [name for name in peaks if name != PELLUCID]
     goals = []

@@ -182,4 +182,4 @@ def test_a_quick_benchmark_runs(name: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))["figures"]
-    assert (tmp_path / f"bench-{name}.png").exists()
+    assert len(list(tmp_path.glob("bench-*.png"))) == 1

@@ -68,6 +68,7 @@ def config(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
             "normalization": "tokens",
             "batch_type": "tokens",
             "batch_size": about["batch_tokens"] // 2,
+            "bucket_size": 2**16,  # pairs sorted by length together, as many as Pellucid sorts
             "num_workers": 0,
             "log_attention_entropy": False,
             "train_steps": NEVER,
