@@ -63,8 +63,8 @@ class Rates:
         return [name for name in self.figures if name not in (PELLUCID, MATMUL)]
 
     @property
-    def best_peer(self) -> str | None:
-        return max(self.peers, key=lambda name: spread(self.figures[name]).median, default=None)
+    def fastest_first(self) -> list[str]:
+        return sorted(self.peers, key=lambda name: spread(self.figures[name]).median, reverse=True)
 
 
 def pellucid_worker(work: Work, folder: Path, threads: int) -> Worker:
@@ -114,13 +114,13 @@ def report(work: Work, rates: Mapping[str, Rates], flop: float) -> Report:
     goals = []
     for way, each in rates.items():
         rows += [
-            [peer, way, f"{spread(each.figures[peer]):,.0f}", f"{each.ratio(peer):.2f}"]
-            for peer in sorted(each.peers, key=each.figures.__getitem__, reverse=True)
+            [peer, way, f"{spread(each.figures[peer]):,.0f}", f"{each.ratio(peer):.2f}"] for peer in each.fastest_first
         ]
-        if each.best_peer is not None and way in BARS[work.name]:
+        if each.peers and way in BARS[work.name]:
+            best = each.fastest_first[0]
             bar, stretch = BARS[work.name][way]
-            what = f"{work.title}: times the best peer, {way} ({each.best_peer})"
-            goals.append(Goal(what, each.ratio(each.best_peer), bar, stretch))
+            what = f"{work.title}: times the best peer, {way} ({best})"
+            goals.append(Goal(what, each.ratio(best), bar, stretch))
     bar, stretch = BARS[work.name][MATMUL]
     goals.append(Goal(f"{work.title}: share of the matrix product rate", share, bar, stretch, unit="%"))
     figures = {

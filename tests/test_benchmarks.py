@@ -19,6 +19,7 @@ from benchmarks.harness import ROOT, Goal, Report, Spread, interleave, options, 
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
 from benchmarks.peers.worker import Worker
+from benchmarks.training import ALLOCATOR, MATMUL, PELLUCID, USERS, Rates, report
 from pellucid.config import ModelConfig
 from pellucid.errors import UserError
 from pellucid.text.batch import Batch
@@ -110,6 +111,20 @@ def test_the_operations_of_a_token_are_those_counted_by_hand() -> None:
     target = 5 * (3 * (attention + 2 * 4 * 4 + feed_forward) + 4 * 11)
     keys = 2 * (3 * 3 + 2 * 2) + 3 * ((1 + 2 + 3 + 4) + 1) + 3 * (4 * 3 + 1 * 2)
     assert works.flop_a_token(model, [batch]) == pytest.approx(6 * (source + target + keys * 2 * 4) / 10)
+
+
+def test_training_is_held_against_the_best_peer_in_each_way() -> None:
+    users = Rates(
+        {MATMUL: [100.0, 200.0, 100.0], PELLUCID: [60.0, 80.0, 60.0], "A": [50.0, 10.0, 10.0], "B": [20.0] * 3}, {}
+    )
+    kept = Rates({MATMUL: [100.0], PELLUCID: [60.0], "A": [40.0], "B": [30.0]}, {"C": "does not start"})
+    found = report(works.TINY, {USERS: users, ALLOCATOR: kept}, flop=1e9)
+    assert [row[0] for row in found.rows] == [PELLUCID, "B", "A", "A", "B"]  # the fastest first, by its median
+    best, best_kept, share = found.goals
+    assert best.figure == Spread(3.0, 3.0, 4.0)
+    assert best_kept.figure == Spread(1.5, 1.5, 1.5)
+    assert share.figure == Spread(60.0, 40.0, 60.0)  # percent
+    assert found.figures["left_out"][ALLOCATOR] == {"C": "does not start"}
 
 
 class Line(Channel):
