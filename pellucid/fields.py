@@ -31,11 +31,13 @@ class Config:
             for name, value in values.items()
             if name not in known
         ]
-        types = _types(cast(Any, type(self)))
+        choices = _choices(cast(Any, type(self)))
         for name, spec in known.items():
             value = values.get(name, spec.default)
-            expected = _choices(types[name])
-            problem = _problem(name, value, expected, spec.metadata["least"], spec.metadata["most"])
+            expected = choices[name]
+            least, most = spec.metadata["least"], spec.metadata["most"]
+            # A default needs no check; most fields are one, and a search is configured for every sentence served.
+            problem = None if value is spec.default else _problem(name, value, expected, least, most)
             if problem:
                 problems.append(problem)
                 value = spec.default  # lets the checks across fields run, so that every problem is told at once
@@ -64,12 +66,13 @@ class Config:
 
 
 @cache  # reading them takes longer than all the checks
-def _types(kind: type[Config]) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _choices(kind: type[Config]) -> dict[str, tuple[Any, ...]]:
+    """What each field takes."""
+    return {name: _alternatives(hint) for name, hint in get_type_hints(kind).items()}
 
 
-def _choices(hint: Any) -> tuple[Any, ...]:
-    """The types or words that a field takes: int | None, or Literal["a", "b"], or one type alone."""
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The types or words of a hint: int | None, or Literal["a", "b"], or one type alone."""
     one = get_origin(hint) not in (Literal, UnionType)
     return tuple(get_origin(kind) or kind for kind in ((hint,) if one else get_args(hint)))
 

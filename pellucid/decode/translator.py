@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -181,18 +181,25 @@ class Translator:
 
     def engine(self, config: DecodeConfig, longest: int = 0) -> Engine:
         """The engine that will do this: the one asked for, or the fastest that can."""
-        names: list[EngineName] = ["ctranslate2", "torch", "reference"] if self._choice == "auto" else [self._choice]
-        if self._choice == "auto" and self.config.norm == "batch":
-            names.remove("ctranslate2")
-        if self._choice == "auto" and find_spec("torch") is None:
-            names.remove("torch")
         reason = ""
-        for name in names:
+        for name in self._able:
             engine = self.open(name)
             reason = engine.refuses(config, longest)
             if not reason:
                 return engine
         raise UserError(reason, "engine", "use engine 'auto', 'torch' or 'reference'")
+
+    @cached_property  # looking for torch takes as long as reading a sentence
+    def _able(self) -> list[EngineName]:
+        """The engines that may be asked, the fastest first."""
+        if self._choice != "auto":
+            return [self._choice]
+        names: list[EngineName] = ["reference"]
+        if find_spec("torch") is not None:
+            names.insert(0, "torch")
+        if self.config.norm != "batch":
+            names.insert(0, "ctranslate2")
+        return names
 
     def open(self, name: EngineName) -> Engine:
         """The engine of that name, opened once."""
