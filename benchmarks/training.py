@@ -4,8 +4,8 @@
     python -m benchmarks.training --work tiny             one of them, on generated text
 
 Every contender trains a model of the same shape on the same pairs with the same vocabulary, AdamW, label smoothing and
-dropout; those that take batches get Pellucid's own. A peer is measured twice: as its users run it, and with the
-C library told to keep freed memory, as Pellucid tells it for itself. Also shown: the share of the measured matrix
+dropout; those that take batches get Pellucid's own. A peer is measured as its users run it; the tiny ones, where it
+matters, also with the C library told to keep freed memory, as Pellucid tells it for itself. Also shown: the share of the measured matrix
 product rate that Pellucid's training reaches. Run it on an otherwise idle machine; the base work holds up to five
 models at a time and wants 16 GB.
 """
@@ -153,7 +153,7 @@ def main() -> None:
         folder = works.lay_out(work, arguments.data, count, arguments.threads, arguments.quick)
         batches = works.first_batches(works.prepared_data(folder, work, arguments.threads), work, count)
         flop = works.flop_a_token(work.model, batches)
-        ways = [USERS] if arguments.quick else [*WAYS]
+        ways = [USERS] if arguments.quick else [way for way in WAYS if way in BARS[name]]
         rates = {way: measure(work, folder, way, arguments) for way in ways}
         found = report(work, rates, flop)
         found.show()
