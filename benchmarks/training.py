@@ -5,9 +5,9 @@
 
 Every contender trains a model of the same shape on the same pairs with the same vocabulary, AdamW, label smoothing and
 dropout; those that take batches get Pellucid's own. A peer is measured as its users run it; the tiny ones, where it
-matters, also with the C library told to keep freed memory, as Pellucid tells it for itself. Also shown: the share of the measured matrix
-product rate that Pellucid's training reaches. Run it on an otherwise idle machine; the base work holds up to five
-models at a time and wants 16 GB.
+matters, also with the C library told to keep freed memory, as Pellucid tells it for itself. Also shown: the share of
+the measured matrix product rate that Pellucid's training reaches. Run it on an otherwise idle machine; the base work
+holds up to five models at a time and wants 16 GB.
 """
 
 from __future__ import annotations
