@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import numpy as np
 
 from benchmarks import corpora
 from benchmarks.peers.channel import Channel
+from benchmarks.peers.memory import peak_mb
 from pellucid.config import DecodeConfig, ModelConfig, TrainConfig, preset
 from pellucid.text.batch import Batch
 from pellucid.text.tokenizer import END, SPECIALS, Tokenizer, Tokenizers
@@ -30,15 +30,6 @@ class Point:
     length: int = 32
     sentences: int = 64
     vocabulary: int = 8000
-
-
-def peak_mb() -> float:
-    """The most memory this process has held. ru_maxrss would count what its parent held when it was started."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # bytes, where there is no /proc
-    [line] = [line for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM")]
-    return int(line.split()[1]) / 2**10
 
 
 def seconds_of(work: Callable[[], object], least: float) -> float:

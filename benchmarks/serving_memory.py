@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
-from pathlib import Path
 
 from benchmarks.drawing import bars
 from benchmarks.harness import Goal, Report, Spread, options, picture, spread
+from benchmarks.peers.memory import peak_mb
 from benchmarks.translators import WAY, sentences
 from pellucid.errors import UserError
 
@@ -50,14 +50,6 @@ def ask(port: int, texts: Sequence[str]) -> None:
             response.read()
             if response.status != 200:
                 raise UserError(f"answered {response.status}", "pellucid serve")
-
-
-def peak_mb(process: int) -> float:
-    """In MB of 2^20 bytes; of this process alone, which has no children."""
-    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-    assert found
-    return int(found[1]) / 1024
 
 
 def measure(texts: Sequence[str]) -> tuple[float, float]:

@@ -8,10 +8,10 @@ compilation is ever in a measured time. Runs inside the environments of the peer
 from __future__ import annotations
 
 import os
-import resource
 import time
 
 from benchmarks.peers.channel import Channel
+from benchmarks.peers.memory import peak_mb
 
 
 class Gate:
@@ -34,8 +34,3 @@ class Gate:
             self._left = request["updates"]
             self._since = time.perf_counter(), tokens
         self._left -= 1
-
-
-def peak_mb() -> float:
-    """The most memory this process ever held, in MB of 2^20 bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
