@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -53,7 +53,8 @@ class Rates:
     """Tokens a second (and GFLOP/s of the matrix product) of every contender, round by round, in one way."""
 
     figures: Mapping[str, list[float]]
-    left_out: Mapping[str, str]  # peers that did not run, and why
+    update_tokens: Mapping[str, list[float]] = field(default_factory=dict)  # real ones of an update, round by round
+    left_out: Sequence[str] = ()  # peers that did not run
 
     def ratio(self, peer: str) -> Spread:
         return ratios(self.figures[PELLUCID], self.figures[peer])
@@ -77,28 +78,44 @@ def peer_worker(peer: str, folder: Path, threads: int, way: str = USERS) -> Work
     return Worker(environment(name), module, [folder], threads=threads, environment=WAYS[way])
 
 
-def tokens_a_second(worker: Worker, updates: int) -> float:
-    answer = worker.ask({"updates": updates})
-    return float(answer["tokens"] / answer["seconds"])
+@dataclass(frozen=True)
+class Contender:
+    """A worker that trains, and how many real tokens an update of it had, each time that it was asked."""
+
+    worker: Worker
+    updates: int  # at a time
+    update_tokens: list[float] = field(default_factory=list)
+
+    def tokens_a_second(self) -> float:
+        answer = self.worker.ask({"updates": self.updates})
+        self.update_tokens.append(answer["tokens"] / self.updates)
+        return float(answer["tokens"] / answer["seconds"])
 
 
 def measure(work: Work, folder: Path, way: str, arguments: argparse.Namespace) -> Rates:
     """All contenders in turns, the peers in the given way."""
     threads, updates = arguments.threads, 2 if arguments.quick else work.updates
-    left_out = {}
-    contenders: dict[str, Callable[[], float]] = {MATMUL: partial(matmul_rate, threads)}
+    left_out = []
     with ExitStack() as workers:
         ours = workers.enter_context(pellucid_worker(work, folder, threads))
-        contenders[PELLUCID] = partial(tokens_a_second, ours, updates)
+        contenders = {PELLUCID: Contender(ours, updates)}
         for peer in () if arguments.quick else PEERS:
             try:
                 worker = workers.enter_context(peer_worker(peer, folder, threads, way))
                 worker.ask({"updates": 1})  # whatever does not start, does not start here
-                contenders[peer] = partial(tokens_a_second, worker, updates)
+                contenders[peer] = Contender(worker, updates)
             except UserError as error:
                 print(f"{peer} is left out: {error}", file=sys.stderr)
-                left_out[peer] = str(error).splitlines()[-1]
-        return Rates(interleave(contenders, arguments.rounds), left_out)
+                left_out.append(peer)
+        turns: dict[str, Callable[[], float]] = {MATMUL: partial(matmul_rate, threads)}
+        turns |= {name: each.tokens_a_second for name, each in contenders.items()}
+        figures = interleave(turns, arguments.rounds)
+    return Rates(figures, {name: each.update_tokens for name, each in contenders.items()}, left_out)
+
+
+def without(left_out: Sequence[str]) -> str:
+    """Who is missing from a comparison, to be said beside it."""
+    return f"; did not run: {', '.join(left_out)}" if left_out else ""
 
 
 def report(work: Work, rates: Mapping[str, Rates], flop: float) -> Report:
@@ -116,15 +133,17 @@ def report(work: Work, rates: Mapping[str, Rates], flop: float) -> Report:
         rows += [
             [peer, way, f"{spread(each.figures[peer]):,.0f}", f"{each.ratio(peer):.2f}"] for peer in each.fastest_first
         ]
+        rows += [[peer, way, "did not run", ""] for peer in each.left_out]
         if each.peers and way in BARS[work.name]:
             best = each.fastest_first[0]
             bar, stretch = BARS[work.name][way]
-            what = f"{work.title}: times the best peer, {way} ({best})"
+            what = f"{work.title}: times the best peer, {way} ({best}{without(each.left_out)})"
             goals.append(Goal(what, each.ratio(best), bar, stretch))
     bar, stretch = BARS[work.name][MATMUL]
     goals.append(Goal(f"{work.title}: share of the matrix product rate", share, bar, stretch, unit="%"))
     figures = {
         "tokens_a_second": {way: each.figures for way, each in rates.items()},
+        "update_tokens": {way: each.update_tokens for way, each in rates.items()},
         "left_out": {way: each.left_out for way, each in rates.items()},
         "flop_a_token": flop,
         "share_of_matmul_rate": share,

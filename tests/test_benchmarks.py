@@ -115,16 +115,18 @@ def test_the_operations_of_a_token_are_those_counted_by_hand() -> None:
 
 def test_training_is_held_against_the_best_peer_in_each_way() -> None:
     users = Rates(
-        {MATMUL: [100.0, 200.0, 100.0], PELLUCID: [60.0, 80.0, 60.0], "A": [50.0, 10.0, 10.0], "B": [20.0] * 3}, {}
+        {MATMUL: [100.0, 200.0, 100.0], PELLUCID: [60.0, 80.0, 60.0], "A": [50.0, 10.0, 10.0], "B": [20.0] * 3}
     )
-    kept = Rates({MATMUL: [100.0], PELLUCID: [60.0], "A": [40.0], "B": [30.0]}, {"C": "does not start"})
+    kept = Rates({MATMUL: [100.0], PELLUCID: [60.0], "A": [40.0], "B": [30.0]}, left_out=["C"])
     found = report(works.TINY, {USERS: users, ALLOCATOR: kept}, flop=1e9)
-    assert [row[0] for row in found.rows] == [PELLUCID, "B", "A", "A", "B"]  # the fastest first, by its median
+    assert [row[0] for row in found.rows] == [PELLUCID, "B", "A", "A", "B", "C"]  # the fastest first, by its median
     best, best_kept, share = found.goals
     assert best.figure == Spread(3.0, 3.0, 4.0)
     assert best_kept.figure == Spread(1.5, 1.5, 1.5)
     assert share.figure == Spread(60.0, 40.0, 60.0)  # percent
-    assert found.figures["left_out"][ALLOCATOR] == {"C": "does not start"}
+    assert found.rows[-1] == ["C", ALLOCATOR, "did not run", ""]
+    assert best.what.endswith("(B)")
+    assert best_kept.what.endswith("(A; did not run: C)")
 
 
 class Line(Channel):
@@ -194,7 +196,7 @@ def test_peers_are_fed_the_batches_that_pellucid_trains_on(tmp_path: Path, monke
 @pytest.mark.parametrize("name", ["training_memory"])
 def test_a_quick_benchmark_runs(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--threads", "1", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))["figures"]
     assert len(list(tmp_path.glob("bench-*.png"))) == 1
