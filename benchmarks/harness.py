@@ -142,8 +142,14 @@ class Report:
 
 def command() -> str:
     """The command that is running, without the folders of this machine."""
-    words = [word if not word.startswith((os.sep, "..")) else "DIR" for word in sys.argv[1:]]
-    return " ".join(["python -m", f"benchmarks.{Path(sys.argv[0]).stem}", *words])
+    return " ".join(["python -m", f"benchmarks.{Path(sys.argv[0]).stem}", *map(_without_folder, sys.argv[1:])])
+
+
+def _without_folder(word: str) -> str:
+    """DIR for a path that leads out of the project; also in --option=path."""
+    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    leads_out = value.startswith(("~", "..")) or Path(value).is_absolute()
+    return f"{option}{equals}DIR" if leads_out else word
 
 
 def machine() -> dict[str, Any]:

@@ -67,14 +67,18 @@ def _goals(results: Sequence[Mapping[str, Any]]) -> str:
         figure, unit = goal["figure"], goal["unit"]
         at = "at most " if goal["less_is_better"] else ""
         stretch = "" if goal["stretch"] is None else f"{at}{goal['stretch']:g} {unit}"
-        measured = f"{_short(figure['median'])} {unit} ({_short(figure['low'])} to {_short(figure['high'])})"
+        measured = f"{_short(figure['median'], unit)} {unit}"
+        if figure["low"] < figure["high"]:
+            measured += f" ({_short(figure['low'], unit)} to {_short(figure['high'], unit)})"
         rows.append(
             [goal["what"], f"{at}{goal['bar']:g} {unit}", stretch, measured, "yes" if goal["reached"] else "no"]
         )
     return table(("goal", "bar", "stretch", "measured, median (lowest to highest)", "reached"), rows)
 
 
-def _short(figure: float) -> str:
+def _short(figure: float, unit: str) -> str:
+    if unit == "BLEU":
+        return f"{figure:.2f}"  # as it is published
     return f"{figure:,.0f}" if figure >= 100 else f"{figure:.1f}" if figure >= 10 else f"{figure:.2f}"
 
 

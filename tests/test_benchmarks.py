@@ -63,16 +63,23 @@ def test_goals_know_which_way_is_better() -> None:
 
 
 def test_a_report_becomes_json_and_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/somewhere/speed.py", "--data", "/a/folder/here"])
-    goals = [Goal("times the other", Spread(2.0, 1.0, 3.0), 2.5, 4.0)]
+    more = ["--model=/a/folder/there", "--out=~/it", "--rounds=2", "--work", "tiny"]
+    monkeypatch.setattr(sys, "argv", ["/somewhere/speed.py", "--data", "/a/folder/here", *more])
+    goals = [
+        Goal("times the other", Spread(2.0, 1.0, 3.0), 2.5, 4.0),
+        Goal("how good", Spread(41.02, 41.02, 41.02), 41.0, unit="BLEU"),
+    ]
     Report("speed", "Speed", ("who", "how fast"), [["we", "2"], ["they", "1"]], {"ours": [2.0]}, goals).save(tmp_path)
     written = (tmp_path / "speed.json").read_text(encoding="utf-8")
     assert json.loads(written)["figures"] == {"ours": [2.0]}
-    assert json.loads(written)["command"] == "python -m benchmarks.speed --data DIR"
+    assert json.loads(written)["command"] == (
+        "python -m benchmarks.speed --data DIR --model=DIR --out=DIR --rounds=2 --work tiny"
+    )
 
     results.write(tmp_path, tmp_path / "RESULTS.md")
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "| times the other | 2.5 x | 4 x | 2.00 x (1.00 to 3.00) | no |" in page
+    assert "| how good | 41 BLEU |  | 41.02 BLEU | yes |" in page  # measured once: no spread
     assert "| they | 1 |" in page
     assert "/a/folder" not in page + written
 
