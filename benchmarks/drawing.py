@@ -27,54 +27,26 @@ def bars(path: Path, title: str, labels: Sequence[str], spreads: Sequence[Spread
     _save(figure, path)
 
 
-def lines(
-    path: Path,
-    title: str,
-    curves: Mapping[str, Sequence[tuple[float, Spread]]],
-    x_label: str,
-    y_label: str,
-    *,
-    log: bool = False,
-) -> None:
-    """A line for each curve, its spread as a band; `log`: both axes logarithmic."""
-    figure, axes = _figure(8, 4.5)
-    draw_lines(axes, curves, x_label, y_label, log=log)
-    axes.set_title(title, loc="left")
-    _save(figure, path)
-
-
 def panels(path: Path, drawn: Sequence[Mapping[str, Any]]) -> None:
-    """Several such pictures, two a row; each a mapping of title, curves, x_label, y_label and how it is scaled."""
+    """Several pictures of curves, two a row; each a mapping of title, curves, x_label and y_label."""
     figure, grid = _figure(11, 4 * -(-len(drawn) // 2), rows=-(-len(drawn) // 2), columns=2)
     for axes, panel in zip(grid.flat, drawn, strict=False):
         axes.set_title(panel["title"], loc="left")
-        scale = {name: panel.get(name, False) for name in ("log", "flat")}
-        draw_lines(axes, panel["curves"], panel["x_label"], panel["y_label"], **scale)
+        _lines(axes, panel["curves"], panel["x_label"], panel["y_label"])
     _save(figure, path)
 
 
-def draw_lines(
-    axes: Any,
-    curves: Mapping[str, Sequence[tuple[float, Spread]]],
-    x_label: str,
-    y_label: str,
-    *,
-    log: bool = False,
-    flat: bool = False,
-) -> None:
-    """`log`: both axes logarithmic; `flat`: only the first, and the second begins at 0, so that flat looks flat."""
+def _lines(axes: Any, curves: Mapping[str, Sequence[tuple[float, Spread]]], x_label: str, y_label: str) -> None:
+    """A line for each curve, its spread as a band. Sizes double from place to place; the other axis begins at 0, so
+    that flat looks flat."""
     for (label, points), colour in zip(curves.items(), COLOURS, strict=False):
         where = [x for x, _ in points]
         axes.plot(where, [each.median for _, each in points], "o-", label=label, color=colour)
         axes.fill_between(
             where, [each.low for _, each in points], [each.high for _, each in points], color=colour, alpha=0.15
         )
-    if log or flat:
-        axes.set_xscale("log", base=2)
-    if log:
-        axes.set_yscale("log")
-    if flat:
-        axes.set_ylim(bottom=0)
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(bottom=0)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.legend()

@@ -160,8 +160,8 @@ def draw(path: Path, curves: dict[str, Curves]) -> None:
         memory = {label: curve.points("peak_mb") for label, curve in several.items()}
         label = "µs" if name == "corpus" else "µs a token"
         drawn += [
-            {"title": TITLES[name], "curves": times, "x_label": name, "y_label": label, "flat": True},
-            {"title": TITLES[name], "curves": memory, "x_label": name, "y_label": "peak memory, MB", "flat": True},
+            {"title": TITLES[name], "curves": times, "x_label": name, "y_label": label},
+            {"title": TITLES[name], "curves": memory, "x_label": name, "y_label": "peak memory, MB"},
         ]
     panels(path, drawn)
 
