@@ -21,6 +21,7 @@ from benchmarks.harness import CACHE, Goal, Report, interleave, options, picture
 from benchmarks.peers.environments import environment
 from benchmarks.peers.worker import Worker
 from benchmarks.translators import lay_out
+from pellucid.decode.engines.convert import content_hash
 from pellucid.decode.models import DEFAULT, find_model
 from pellucid.errors import UserError
 from pellucid.text.tokenizer import END, SPECIALS, Tokenizers
@@ -63,11 +64,10 @@ def floor(python: Path, model: Path) -> list[str | Path]:
 
 def marian(python: Path, model: Path, threads: int) -> list[str | Path]:
     """A MarianMT of the shape of our model, saved with our tokenizer in the form that Hugging Face reads."""
-    folder = CACHE / "cold-start" / "marian"
+    folder = CACHE / "cold-start" / f"marian-{content_hash(model)[:8]}"
     if not (folder / "model.safetensors").exists():
-        with Worker(
-            python, "benchmarks.peers.transformers_decode", [lay_out(model, [TEXT], threads), "marian"]
-        ) as made:
+        job = lay_out(model, [TEXT], threads)
+        with Worker(python, "benchmarks.peers.transformers_decode", [job, "marian"], threads=threads) as made:
             made.ask({"save": str(folder)})
     return [python, PEERS / "transformers_start.py", folder, f"<2de>{TEXT}{SPECIALS[END]}"]
 

@@ -6,6 +6,7 @@ Every contender takes texts and gives texts: finding tokens and joining them aga
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -50,11 +51,12 @@ def models(arguments: argparse.Namespace) -> list[Path]:
 
 
 def _small(data: Path | None, minutes: float, threads: int) -> Path:
-    """A model of preset small, trained once for so many minutes."""
-    folder = CACHE / ("small" if data else "small-generated")
+    """A model of preset small, trained once for so many minutes on these pairs."""
+    lines = corpora.tatoeba(data) if data else tuple(side[:TRAIN_PAIRS] for side in _generated())
+    digest = hashlib.sha256("\n".join([f"{minutes:g}", *lines[0], *lines[1]]).encode()).hexdigest()[:8]
+    folder = CACHE / f"small-{digest}"
     if not (folder / "run" / "model" / "model.safetensors").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        lines = corpora.tatoeba(data) if data else tuple(side[:TRAIN_PAIRS] for side in _generated())
         for side, texts in zip(("source", "target"), lines, strict=True):
             (folder / side).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         files = {side: str(folder / side) for side in ("source", "target")}
