@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,30 +44,20 @@ def seconds_of(work: Callable[[], object], least: float) -> float:
 
 
 def train(point: Point, threads: int, seconds: float) -> dict[str, Any]:
-    """A training step of a batch, without logging: forward, backward, clipping, optimiser."""
-    import torch
-
+    """An update of a batch by the training loop's own code, without logging."""
     from benchmarks.works import flop_a_token
-    from pellucid.nn import Transformer
-    from pellucid.training.memory import keep_freed_memory
-    from pellucid.training.validate import batch_loss
+    from pellucid.training.data import Data
+    from pellucid.training.loop import begin, update
+    from pellucid.training.run import Run
 
-    keep_freed_memory()
-    torch.set_num_threads(threads)
     shape = preset("tiny", vocabulary=point.vocabulary)
-    model = Transformer(shape, seed=1).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
     batch = Batch.from_ids(_sentences(point, seed=1), _sentences(point, seed=2))
-
-    def step() -> None:
-        loss = batch_loss(model, batch, label_smoothing=0.1)
-        (loss / batch.target_tokens).backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-
-    taken = seconds_of(step, seconds)
     tokens = batch.source_tokens + batch.target_tokens
+    config = TrainConfig(threads=threads, device="cpu", precision="float32", batch_tokens=tokens, steps=10**9)
+    no_data = cast(Data, None)  # the batch is at hand: a new run with a number of steps asks for nothing else
+    with TemporaryDirectory() as folder:
+        training = begin(Run(Path(folder) / "run"), no_data, shape, config, None)
+        taken = seconds_of(lambda: update(training, [batch]), seconds)
     return {"microseconds": 1e6 * taken / tokens, "peak_mb": peak_mb(), "flop": flop_a_token(shape, [batch])}
 
 
