@@ -27,19 +27,21 @@ class Contender:
         self._translator: Translator | None = None
         self._opened: dict[str, Any] = {}
 
-    def translator(self, compute_type: str, inter_threads: int, intra_threads: int) -> Translator:
-        """One at a time: the threads of another would be in the way."""
-        wanted = {"compute_type": compute_type, "inter_threads": inter_threads, "intra_threads": intra_threads}
-        if self._opened != wanted:
+    def prepare(self, request: dict[str, Any]) -> None:
+        """Have the setting of a request open, and warm: one that was just opened goes through the request once.
+
+        One at a time is open: the threads of another would be in the way.
+        """
+        if self._opened != request["open"]:
             self._translator = None
-            self._translator = Translator(self.job.float32, device="cpu", **wanted)
-            self._opened = wanted
-        return self._translator
+            self._translator = Translator(self.job.float32, device="cpu", **request["open"])
+            self._opened = request["open"]
+            self.translate(request)
 
     def translate(self, request: dict[str, Any]) -> Translated:
-        translator = self.translator(**request["open"])
+        assert self._translator is not None
         encoded = self.tokenizer.encode_batch(self.job.asked(request), add_special_tokens=False)
-        results = translator.translate_batch(
+        results = self._translator.translate_batch(
             [[*self.job.tag, *each.tokens, END] for each in encoded],
             beam_size=request["beam"],
             max_batch_size=request["batch"],
@@ -56,7 +58,7 @@ def main() -> None:
     job.keep_to_cores()
     contender = Contender(job)
     for request in channel.requests():
-        contender.translator(**request["open"])  # outside the measured time
+        contender.prepare(request)  # outside the measured time
         channel.answer(timed(contender.translate, request))
 
 
