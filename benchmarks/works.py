@@ -67,12 +67,14 @@ def lay_out(work: Work, data: Path | None, count: int, threads: int, quick: bool
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "source", source)
     _write(folder / "target", target)
-    shape = {**work.model.to_dict(), "batch_tokens": work.batch_tokens, "label_smoothing": 0.1, "threads": threads}
-    (folder / "work.json").write_text(json.dumps(shape, indent=2) + "\n", encoding="utf-8")
     prepared = prepared_data(folder, work, threads)
     _write_pieces(folder, prepared)
+    made = first_batches(prepared, work, count)
+    tokens = sum(batch.source_tokens + batch.target_tokens for batch in made) / count
+    shape = {**work.model.to_dict(), "update_tokens": tokens, "label_smoothing": 0.1, "threads": threads}
+    (folder / "work.json").write_text(json.dumps(shape, indent=2) + "\n", encoding="utf-8")
     arrays: dict[str, Any] = {}
-    for number, batch in enumerate(first_batches(prepared, work, count)):
+    for number, batch in enumerate(made):
         arrays |= {f"{name}_{number}": getattr(batch, name) for name in ("source", "target_in", "target_out")}
         arrays |= {f"{name}_{number}": getattr(batch, name) for name in ("source_keep", "target_keep")}
     np.savez(folder / "batches.npz", **arrays)

@@ -18,6 +18,7 @@ from benchmarks import corpora, results, works
 from benchmarks.harness import ROOT, Goal, Report, Spread, interleave, options, ratios, spread
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
+from benchmarks.peers.sizes import Lengths, fitting_size, lengths
 from benchmarks.peers.worker import Worker
 from benchmarks.training import ALLOCATOR, MATMUL, PELLUCID, USERS, Rates, report
 from pellucid.config import ModelConfig
@@ -134,6 +135,20 @@ def test_training_is_held_against_the_best_peer_in_each_way() -> None:
     assert found.rows[-1] == ["C", ALLOCATOR, "did not run", ""]
     assert best.what.endswith("(B)")
     assert best_kept.what.endswith("(A; did not run: C)")
+
+
+def test_peers_with_batches_of_their_own_get_as_many_real_tokens_an_update(tmp_path: Path) -> None:
+    for side, line in (("source", "a b c\n"), ("target", "a b c d e\n")):
+        (tmp_path / f"pieces.{side}").write_text(line * 100, encoding="utf-8")
+    pairs = lengths(tmp_path)
+    assert pairs == [(3, 5)] * 100
+
+    def cut(size: int) -> Iterator[list[Lengths]]:
+        rows = max(1, size // 6)  # of a target and its end
+        yield from (pairs[start : start + rows] for start in range(0, 96, rows))
+
+    # a pair has 10 tokens with both ends: 4 pairs have 40, and 30 is the first size that takes 5
+    assert fitting_size(40, cut) == 29
 
 
 class Line(Channel):

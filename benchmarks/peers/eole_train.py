@@ -1,6 +1,8 @@
 """eole by its own trainer, on the same pairs and vocabulary, with batches of its own.
 
-Its token batches count the longer side, padding included: half our count makes its source and target together as many.
+Its token batches count the longer side, padding included; their size is set so that an update trains on as many real
+tokens as ours. Its sources have no end, but one is counted for each, so that all contenders count the same sentences
+alike. Its `dropout` also drops hidden units, which Pellucid does not: that is set to 0.
 Batches are made in the training process (num_workers=0): its loader processes would go on filling their queues while
 the others are measured. The entropy of attention is not logged (log_attention_entropy): that costs it its fused kernel.
 The gate stands before each of its training steps, so a measured time holds everything of its loop.
@@ -11,18 +13,23 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import torch
 from eole.config.run import TrainConfig
+from eole.modules.transformer_mlp import MLP
 from eole.train_single import main as train
 from eole.trainer import Trainer
 
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
+from benchmarks.peers.sizes import Lengths, fitting_size, lengths
 
 NEVER = 10**9
+BUCKET = 2**16  # pairs sorted by length together, as many as Pellucid sorts
 CPU = -1
 
 
@@ -67,8 +74,8 @@ def config(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
             "param_init_method": "xavier_uniform",
             "normalization": "tokens",
             "batch_type": "tokens",
-            "batch_size": about["batch_tokens"] // 2,
-            "bucket_size": 2**16,  # pairs sorted by length together, as many as Pellucid sorts
+            "batch_size": batch_size(folder, about["update_tokens"]),
+            "bucket_size": BUCKET,
             "num_workers": 0,
             "log_attention_entropy": False,
             "train_steps": NEVER,
@@ -78,6 +85,32 @@ def config(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def batch_size(folder: Path, tokens: float) -> int:
+    """That of its token batches which come to so many real tokens in the mean."""
+    several = islice(cycle(enumerate(lengths(folder))), BUCKET)  # a small corpus several times over
+    pairs = sorted(several, key=lambda pair: pair[1])
+
+    def cut(size: int) -> Iterator[list[Lengths]]:
+        batch, longest = dict[int, Lengths](), 0
+        for number, (source, target) in pairs:
+            if number in batch:  # no batch holds a pair twice
+                continue
+            longest = max(longest, source, target + 2)  # a target has a start and an end
+            if batch and longest * (len(batch) + 1) > size:
+                yield list(batch.values())
+                batch, longest = {}, max(source, target + 2)
+            batch[number] = source, target
+
+    return fitting_size(tokens, cut)
+
+
+def drop_as_we_do(model: torch.nn.Module) -> None:
+    """Only embeddings and what sublayers add to the stream."""
+    for module in model.modules():
+        if isinstance(module, MLP):
+            module.dropout_1.p = 0.0
+
+
 def hold(gate: Gate) -> None:
     """Let every training step of eole wait at the gate."""
     step = Trainer._train_step
@@ -85,9 +118,13 @@ def hold(gate: Gate) -> None:
 
     def gated(self: Any, batches: Any, *arguments: Any, **named: Any) -> Any:
         nonlocal done
+        if not done:
+            drop_as_we_do(self.model)
         gate.pass_through(done)
         padding = self.train_loss.padding_idx
-        done += sum(int(batch["srclen"].sum()) + int(batch["tgt"][:, 1:].ne(padding).sum()) for batch in batches)
+        for batch in batches:
+            done += int(batch["srclen"].sum()) + len(batch["srclen"])  # with the end that it does not have
+            done += int(batch["tgt"][:, 1:].ne(padding).sum())
         return step(self, batches, *arguments, **named)
 
     Trainer._train_step = gated

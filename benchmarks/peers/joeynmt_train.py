@@ -1,23 +1,28 @@
 """JoeyNMT by its own trainer, on the same pairs and vocabulary, with batches of its own.
 
-Its token batches count the longer side, padding included, and are not grouped by length: half our count for the batch
-makes its source and target together as many. The gate stands before each of its training steps, so a measured time
-holds everything of its loop: making batches, forward, backward, clipping, the optimiser, its log.
+Its token batches count the longer side, padding included, and are not grouped by length; their size is set so that an
+update trains on as many real tokens as ours. Its one `dropout` also drops attention weights and hidden units, which
+Pellucid does not: these are set to 0. The gate stands before each of its training steps, so a measured time holds
+everything of its loop: making batches, forward, backward, clipping, the optimiser, its log.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from joeynmt.training import TrainManager, train
+from joeynmt.transformer_layers import MultiHeadedAttention, PositionwiseFeedForward
 
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
+from benchmarks.peers.sizes import Lengths, fitting_size, lengths
 
 NEVER = 10**9
 
@@ -59,7 +64,7 @@ def config(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
             "loss": "crossentropy",
             "normalization": "tokens",
             "batch_type": "token",
-            "batch_size": about["batch_tokens"] // 2,
+            "batch_size": batch_size(folder, about["update_tokens"]),
             "epochs": NEVER,
             "validation_freq": NEVER,
             "logging_freq": 100,
@@ -74,6 +79,33 @@ def config(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def batch_size(folder: Path, tokens: float) -> int:
+    """That of its token batches which come to so many real tokens in the mean."""
+    pairs = lengths(folder)
+    random.Random(1).shuffle(pairs)
+
+    def cut(size: int) -> Iterator[list[Lengths]]:
+        batch, longest = list[Lengths](), 0
+        for pair in pairs:
+            batch.append(pair)
+            longest = max(longest, 1 + max(pair))
+            if longest * len(batch) >= size:
+                yield batch
+                batch, longest = [], 0
+
+    return fitting_size(tokens, cut)
+
+
+def drop_as_we_do(model: torch.nn.Module) -> None:
+    """Only embeddings and what sublayers add to the stream."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadedAttention):
+            module.dropout.p = 0.0
+        elif isinstance(module, PositionwiseFeedForward):
+            _, _, of_hidden_units, _, _ = module.pwff_layer
+            of_hidden_units.p = 0.0
+
+
 def hold(gate: Gate) -> None:
     """Let every training step of JoeyNMT wait at the gate."""
     step = TrainManager._train_step
@@ -81,6 +113,8 @@ def hold(gate: Gate) -> None:
 
     def gated(self: Any, batch: Any) -> Any:
         nonlocal done
+        if not done:
+            drop_as_we_do(self.model)
         gate.pass_through(done)
         done += int(batch.src_length.sum()) + int(batch.ntokens)  # with the end of sentence on both sides
         return step(self, batch)

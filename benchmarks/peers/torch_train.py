@@ -1,6 +1,6 @@
 """torch.nn.Transformer with one embedding for source, target and output, trained on the same batches.
 
-Its one `dropout` also drops attention weights and hidden units: the module offers no other way.
+Its one `dropout` also drops attention weights and hidden units, which Pellucid does not: these are set to 0.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ class Model(nn.Module):
             batch_first=True,
             norm_first=about["norm_place"] == "pre",
         )
+        for layer in [*self.transformer.encoder.layers, *self.transformer.decoder.layers]:
+            layer.dropout.p = 0.0  # of hidden units
+            layer.self_attn.dropout = 0.0
+        for layer in self.transformer.decoder.layers:
+            layer.multihead_attn.dropout = 0.0
         self.register_buffer("positions", _sinusoids(LONGEST, about["d_model"]))
 
     def forward(self, batch: Tensors) -> Tensor:
