@@ -16,6 +16,7 @@ from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
 from pellucid.training.data import Data, DataConfig, learn_languages, prepare
+from pellucid.training.device import threads_restored
 from pellucid.training.display import SILENT, Display
 from pellucid.training.distributed import World, together
 from pellucid.training.loop import Training, begin, finish
@@ -109,6 +110,7 @@ def _locked(run: Run, world: World) -> AbstractContextManager[None]:
     return run.locked() if world.leads else nullcontext()
 
 
+@threads_restored()
 def _train(run: Run, settings: Settings, data: Data, display: Display | None, world: World) -> Run:
     display = display or Display(settings.train, None if world.leads else SILENT)
     training = begin(run, data, settings.model, settings.train, settings.start_from, world)

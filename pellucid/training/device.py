@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -36,8 +37,25 @@ class Device:
         torch.set_num_threads(max(1, self.threads // shards))
         return shards
 
+    @contextmanager
+    def undivided(self) -> Iterator[None]:
+        """All threads for each operation while no shard is at work. None may start inside: it would keep as many."""
+        with threads_restored():
+            torch.set_num_threads(self.threads)
+            yield
+
     def autocast(self) -> AbstractContextManager[object]:
         return torch.autocast(self.name, torch.bfloat16) if self.bfloat16 else nullcontext()
+
+
+@contextmanager
+def threads_restored() -> Iterator[None]:
+    """However many threads PyTorch is given inside, afterwards it has as many as before."""
+    before = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _cores() -> int:

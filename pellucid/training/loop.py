@@ -201,12 +201,11 @@ def finish(training: Training, display: Display) -> None:
     best = training.checkpoints.best()
     if best is not None:
         candidates["best checkpoint"] = best
-    losses = {}
+    data, losses = training.data, {}
     for name, weights in candidates.items():
         training.model.set_weights(weights)
-        losses[name] = valid_loss(
-            training.model, training.data.valid_corpus, training.data.valid_pairs, training.config.batch_tokens
-        )
+        with training.device.undivided():
+            losses[name] = valid_loss(training.model, data.valid_corpus, data.valid_pairs, training.config.batch_tokens)
     chosen = min(losses, key=losses.__getitem__)
     training.model.set_weights(candidates[chosen])
     _log(training, display, _validate(training))
@@ -216,7 +215,8 @@ def finish(training: Training, display: Display) -> None:
 
 def _validate(training: Training) -> Validation:
     data, config = training.data, training.config
-    return validate(training.model, data.valid_corpus, data.valid_pairs, config.batch_tokens, config.validate_pairs)
+    with training.device.undivided():
+        return validate(training.model, data.valid_corpus, data.valid_pairs, config.batch_tokens, config.validate_pairs)
 
 
 def _tell(training: Training, display: Display, loss: float, rate: float, speed: float) -> None:

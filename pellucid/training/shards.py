@@ -30,17 +30,18 @@ class Shards:
     ) -> tuple[float, list[Tensor | None]]:
         """The summed loss of a batch, and `scale` times its gradients; `seed` governs what is dropped."""
 
-        def work(number: int) -> tuple[float, tuple[Tensor | None, ...]]:
+        def work(number: int) -> tuple[float, list[Tensor | None]]:
             with seeded(seed + number):
                 loss = loss_of(batch.shard(number, self.count))
-            return loss.item(), torch.autograd.grad(loss, parameters, loss.new_tensor(scale), allow_unused=True)
+            return loss.item(), list(torch.autograd.grad(loss, parameters, loss.new_tensor(scale), allow_unused=True))
 
         numbers = range(min(self.count, len(batch.pairs)))
-        results = list(self._threads.map(work, numbers)) if self.count > 1 else [work(0)]
-        total, gradients = results[0][0], list(results[0][1])
-        for loss, more in results[1:]:  # in the order of the shards, not as they finish: the same bits every time
+        results = self._threads.map(work, numbers) if self.count > 1 else iter([work(0)])
+        total, gradients = next(results)
+        for loss, more in results:  # in the order of the shards, not as they finish: the same bits every time
             total += loss
-            gradients = [_sum(first, second) for first, second in zip(gradients, more, strict=True)]
+            for place, gradient in enumerate(more):  # one at a time: each sum frees the tensor whose place it takes
+                gradients[place] = _sum(gradients[place], gradient)
         return total, gradients
 
 

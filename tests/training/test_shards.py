@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pellucid.config import ModelConfig, TrainConfig
 from pellucid.nn import Transformer
 from pellucid.text.batch import Batch
 from pellucid.training import device as device_module
+from pellucid.training import loop as loop_module
+from pellucid.training import validate as validate_module
 from pellucid.training.api import resume_run, start_run
 from pellucid.training.device import Device
 from pellucid.training.run import Run
@@ -25,6 +28,14 @@ BATCH = Batch.from_ids(
     [[7, 8, 9, 2], [3, 2], [30, 31, 32, 33, 34, 35, 2], [5, 6, 2], [11, 12, 13, 14, 2]],
     [[9, 8, 2], [4, 5, 6, 7, 2], [39, 2], [20, 21, 22, 23, 24, 25, 26, 2], [2]],
 )
+
+
+@pytest.fixture(autouse=True)
+def same_threads() -> Iterator[None]:
+    """What a test sets is not left to the next."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
 
 
 def gradients(model: Transformer, shards: int, seed: int = 1) -> tuple[float, list[Tensor | None]]:
@@ -78,22 +89,39 @@ def test_an_error_in_a_shard_is_raised() -> None:
     [(2, 4096, "layer", 2, 1), (8, 4096, "rms", 4, 2), (2, 512, "layer", 1, 2), (4, 4096, "batch", 1, 4)],
 )
 def test_how_many_shards(threads: int, batch_tokens: int, norm: str, shards: int, left: int) -> None:
-    before = torch.get_num_threads()
     device = Device.of(TrainConfig(threads=threads, device="cpu"))
     assert device.shards(batch_tokens, CONFIG.changed(norm=norm)) == shards
     assert torch.get_num_threads() == left
-    torch.set_num_threads(before)
+    with device.undivided():
+        assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == left
 
 
 def test_two_threads_give_equal_bytes_at_once_and_resumed(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device_module, "LEAST_TOKENS", 64)
-    before = torch.get_num_threads()
+    torch.set_num_threads(3)
     settings = replace(settings, train=settings.train.changed(threads=2))
     at_once, again = (start_run(Run(tmp_path / name), settings) for name in ("at_once", "again"))
     shorter = replace(settings, train=settings.train.changed(steps=11))
     later = resume_run(start_run(Run(tmp_path / "later"), shorter), {"steps": 24})
     weights = [(run.model / "model.safetensors").read_bytes() for run in (at_once, again, later)]
     assert weights[0] == weights[1] == weights[2]
-    torch.set_num_threads(before)
+    assert torch.get_num_threads() == 3  # as the caller had it
+
+
+def test_validations_have_all_threads_and_shards_their_part(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_module, "LEAST_TOKENS", 64)
+    seen: dict[str, set[int]] = {"train": set(), "valid": set()}
+
+    def noting(model: Transformer, batch: Batch, label_smoothing: float = 0.0) -> Tensor:
+        seen["train" if model.training else "valid"].add(torch.get_num_threads())
+        return batch_loss(model, batch, label_smoothing)
+
+    monkeypatch.setattr(loop_module, "batch_loss", noting)
+    monkeypatch.setattr(validate_module, "batch_loss", noting)
+    start_run(Run(tmp_path / "run"), replace(settings, train=settings.train.changed(threads=2)))
+    assert seen == {"train": {1}, "valid": {2}}
