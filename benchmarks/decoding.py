@@ -88,6 +88,8 @@ def measure(
         steps = [length + 1 for length in ours.lengths]
         taking_part[MARIAN] = Contender(workers.marian, {"beam": beam, "steps": steps})
     rates = interleave({name: each.rate for name, each in taking_part.items()}, arguments.rounds)
+    if MARIAN in taking_part:
+        taking_part[MARIAN].lengths = ours.lengths  # more than a translation has, it said only to fill its batch
     about: dict[str, dict[str, Any]] = {
         name: {
             "sentences_a_second": spread(rates[name]),
