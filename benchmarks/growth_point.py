@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -54,7 +55,7 @@ def train(point: Point, threads: int, seconds: float) -> dict[str, Any]:
     batch = Batch.from_ids(_sentences(point, seed=1), _sentences(point, seed=2))
     tokens = batch.source_tokens + batch.target_tokens
     config = TrainConfig(threads=threads, device="cpu", precision="float32", batch_tokens=tokens, steps=10**9)
-    no_data = cast(Data, None)  # the batch is at hand: a new run with a number of steps asks for nothing else
+    no_data = cast(Data, SimpleNamespace(digest=""))  # the batch is at hand: a new run asks for nothing else
     with TemporaryDirectory() as folder:
         training = begin(Run(Path(folder) / "run"), no_data, shape, config, None)
         taken = seconds_of(lambda: update(training, [batch]), seconds)

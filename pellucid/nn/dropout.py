@@ -23,11 +23,12 @@ _thread = local()
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """What this thread drops inside is a function of `seed`, whatever other threads draw meanwhile."""
+    before = getattr(_thread, "generator", None)
     _thread.generator = np.random.SFC64(seed)
     try:
         yield
     finally:
-        del _thread.generator
+        _thread.generator = before
 
 
 def dropout_mask(shape: torch.Size, chance: float, dtype: torch.dtype) -> Tensor:

@@ -1,8 +1,8 @@
 """Several processes train one model together, started by torchrun: they share out the batches of every update.
 
 Each process sums the gradients of its own batches, then all sums become one, and every process takes the same step. An
-update is `accumulate` batches however many processes share them, so a run does not depend on their number: it can be
-stopped on eight GPUs and resumed on one.
+update is `accumulate` batches however many processes share them, so with the same threads each a run does not depend on
+their number, up to rounding: it can be stopped on eight GPUs and resumed on one.
 """
 
 from __future__ import annotations
@@ -77,6 +77,14 @@ class World:
         distributed.broadcast(told, src=0)
         return [bool(answer) for answer in told.tolist()]
 
+    def agrees(self, *facts: object) -> bool:
+        """Whether these are the same for all processes."""
+        if self.size == 1:
+            return True
+        told: list[object] = [None] * self.size
+        distributed.all_gather_object(told, facts)
+        return all(each == facts for each in told)
+
     @contextmanager
     def first_alone(self) -> Iterator[None]:
         """The first process of each machine goes ahead: what it stores in the cache the others find there."""
@@ -99,19 +107,25 @@ def together(model: ModelConfig, train: TrainConfig) -> Iterator[World]:
     rank, size, local_rank, local_size = (
         int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
     )
-    _check(model, train, size)
     on_gpus = train.device in ("auto", "cuda") and torch.cuda.is_available()
+    _check(model, train, size, local_size, on_gpus)
     if on_gpus:
         torch.cuda.set_device(local_rank)
     distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=PATIENCE)
-    try:
-        yield World(rank, size, local_rank, local_size, "cuda" if on_gpus else "cpu")
-    finally:
-        distributed.destroy_process_group()
+    yield World(rank, size, local_rank, local_size, "cuda" if on_gpus else "cpu")
+    # Not after an error: to take the group down may be an exchange too, and the others wait elsewhere. The process ends
+    # with its error instead, and torchrun ends the others.
+    distributed.destroy_process_group()
 
 
-def _check(model: ModelConfig, train: TrainConfig, size: int) -> None:
+def _check(model: ModelConfig, train: TrainConfig, size: int, local_size: int, on_gpus: bool) -> None:
     problems = []
+    if on_gpus and local_size > torch.cuda.device_count():
+        what = f"{local_size} processes on this machine, but {torch.cuda.device_count()} GPUs"
+        problems.append(Problem(what, "--nproc-per-node", "start one process a GPU"))
+    on_mps = train.device == "mps" or (train.device == "auto" and not on_gpus and torch.backends.mps.is_available())
+    if on_mps and size > 1:
+        problems.append(Problem("processes cannot share an Apple GPU", "device", "set device=cpu, or train with one"))
     if train.accumulate % size:
         what = f"{train.accumulate} batches cannot be shared out evenly among {size} processes"
         problems.append(Problem(what, "accumulate", f"give a multiple of {size}, or start another number of processes"))

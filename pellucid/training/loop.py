@@ -6,13 +6,10 @@ drawn before: so a run that was stopped at any step and resumed has the same wei
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import isfinite
 from time import monotonic
-from types import FrameType
 
 import torch
 
@@ -30,6 +27,7 @@ from pellucid.training.memory import keep_freed_memory
 from pellucid.training.run import Run
 from pellucid.training.schedule import learning_rate
 from pellucid.training.shards import Shards
+from pellucid.training.stopping import signals
 from pellucid.training.validate import Validation, batch_loss, valid_loss, validate
 
 
@@ -79,6 +77,9 @@ def begin(
     if saved:
         restore_optimizer(optimizer, dict(model.named_parameters()), saved.optimizer)
     progress = saved.progress if saved else Progress()
+    if not world.agrees(progress.step, data.digest):
+        remedy = "every machine needs the same pairs and the same run directory"
+        raise UserError("the processes do not start from the same state", str(run.directory), remedy)
     average = saved.ema if saved else model.weights() if config.ema else {}
     ema = {name: value.detach().clone().to(device.name) for name, value in average.items()}
     progress.finished = spent(progress, config)  # the budget may have grown since it was saved
@@ -95,7 +96,7 @@ def train(training: Training, display: Display) -> bool:
     """Train until the budget is spent (True) or a signal asks to stop (False); either way all is saved."""
     progress, config, world = training.progress, training.config, training.world
     session = monotonic() - progress.seconds
-    with _signals() as stop:
+    with signals() as stop:
         for group in updates(training):
             began = monotonic()
             loss, rate = update(training, group)
@@ -153,12 +154,14 @@ def update(training: Training, group: list[Batch]) -> tuple[float, float]:
         for parameter, gradient in zip(parameters, gradients, strict=True):
             if gradient is not None:
                 parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
-    [total] = world.sum(total)
+    own = total
+    [total] = world.sum(own)
     world.sum_gradients(parameters)
     norm = torch.nn.utils.clip_grad_norm_(parameters, config.clip or float("inf"))
     if not (isfinite(total) and torch.isfinite(norm)):
         training.optimizer.zero_grad()
-        raise _not_finite(training, group)
+        elsewhere = isfinite(own) and not isfinite(total)  # another process has the pairs to look at
+        raise _not_finite(training, [] if elsewhere else group)
     progress.step += 1
     rate = learning_rate(progress.step, config, model.config.d_model, training.total_steps)
     for settings in training.optimizer.param_groups:
@@ -276,30 +279,6 @@ def _not_finite(training: Training, group: list[Batch]) -> UserError:
     shown = ", ".join(places[:20]) + (f" and {len(places) - 20} more" if len(places) > 20 else "")
     return UserError(
         f"the loss is not a finite number at step {training.progress.step + 1}; the weights were not changed",
-        f"pairs {shown}",
+        f"pairs {shown}" if places else "pairs of another process",
         "look at these lines, lower learning_rate or raise warmup; --resume goes on from the last checkpoint",
     )
-
-
-class _Stop:
-    asked = False
-
-
-@contextmanager
-def _signals() -> Iterator[_Stop]:
-    """SIGINT and SIGTERM ask to stop after the current step; a second one stops at once."""
-    stop = _Stop()
-
-    def ask(number: int, _frame: FrameType | None) -> None:
-        stop.asked = True
-        signal.signal(number, signal.SIG_DFL)
-
-    try:
-        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    except ValueError:  # not the main thread: nobody can send it signals
-        before = {}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -50,8 +50,11 @@ class Settings:
             problems.append(Problem(f"unknown preset {preset!r}", "preset", nearest(str(preset), PRESETS)))
         model = dict(PRESETS.get(preset, {})) | model
         if start_from is not None:
-            directory = find_model(start_from)
-            start_from, model = str(directory), _model_to_start_from(directory, model, problems)
+            try:
+                directory = find_model(start_from)
+                start_from, model = str(directory), _model_to_start_from(directory, model, problems)
+            except UserError as error:
+                problems += error.problems
         rules = {name: data.pop(name) for name in [*data] if name in Rules.names()}
 
         made: dict[str, Any] = {}

@@ -37,11 +37,16 @@ def weights_after(directory: Path, steps: int, world: World) -> dict[str, torch.
     return training.model.weights()
 
 
-def launch(*words: str) -> subprocess.CompletedProcess[str]:
+def launch(*words: str, succeeds: bool = True) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [*LAUNCH, *words], capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False
+        [*LAUNCH, *words],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        check=False,
+        timeout=300,
     )
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode == 0) == succeeds, done.stderr
     return done
 
 
@@ -72,6 +77,13 @@ def test_a_run_of_two_processes_is_one_run_and_goes_on_with_one(settings: Settin
     assert run.model.exists()
 
 
+def test_an_error_of_one_process_ends_both(settings: Settings, tmp_path: Path) -> None:
+    train = settings.train.changed(accumulate=2, device="cpu")
+    (tmp_path / "settings.toml").write_text(replace(settings, train=train).to_toml(), encoding="utf-8")
+    done = launch(__file__, str(tmp_path), "fail", succeeds=False)
+    assert "the second fails" in done.stderr
+
+
 def test_a_process_without_a_batch_adds_nothing() -> None:
     assert [*World(rank=2, size=3).share("ab")] == []
     assert [*World(rank=1, size=3).share("abcde")] == ["b", "e"]
@@ -92,4 +104,10 @@ if __name__ == "__main__":  # one of the processes that the test above launches
     directory = Path(sys.argv[1])
     told = Settings.of(read_toml(directory / "settings.toml"))
     with together(told.model, told.train) as both:
+        assert both.agrees("the same")
+        assert not both.agrees(both.rank)
+        if sys.argv[2:] == ["fail"]:
+            if both.rank == 1:
+                raise ValueError("the second fails")
+            both.sum(1)  # waits for the second
         save_file(weights_after(directory, steps=12, world=both), directory / f"{both.rank}.safetensors")

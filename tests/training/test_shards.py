@@ -12,6 +12,7 @@ from torch import Tensor
 
 from pellucid.config import ModelConfig, TrainConfig
 from pellucid.nn import Transformer
+from pellucid.nn.dropout import dropout_mask
 from pellucid.text.batch import Batch
 from pellucid.training import device as device_module
 from pellucid.training import loop as loop_module
@@ -58,7 +59,20 @@ def test_gradients_are_those_of_backward_over_the_whole_batch(shards: int) -> No
         torch.testing.assert_close(gradient, parameter.grad, rtol=1e-9, atol=1e-12)
 
 
-def test_dropout_is_a_function_of_the_seed_and_differs_between_shards() -> None:
+def test_dropout_differs_between_shards() -> None:
+    masks = []
+
+    def loss_of(_: Batch) -> Tensor:
+        masks.append(dropout_mask(torch.Size([64]), 0.5, torch.float32))
+        return weight.sum()
+
+    weight = torch.ones(1, requires_grad=True)
+    Shards(2).gradients(loss_of, [weight], BATCH, 1, 1.0)
+    assert len(masks) == 2
+    assert not torch.equal(*masks)
+
+
+def test_dropout_is_a_function_of_the_seed() -> None:
     model = Transformer(CONFIG.changed(dropout=0.5), 1).train()
     first, again, other = (gradients(model, 3, seed) for seed in (4, 4, 5))
     assert first[0] == again[0] != other[0]
