@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -56,7 +57,8 @@ def _small(data: Path | None, minutes: float, threads: int) -> Path:
     digest = hashlib.sha256("\n".join([f"{minutes:g}", *lines[0], *lines[1]]).encode()).hexdigest()[:8]
     folder = CACHE / f"small-{digest}"
     if not (folder / "run" / "model" / "model.safetensors").exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # a training that was broken off
+        folder.mkdir(parents=True)
         for side, texts in zip(("source", "target"), lines, strict=True):
             (folder / side).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         files = {side: str(folder / side) for side in ("source", "target")}

@@ -41,9 +41,11 @@ class Contender:
     def translate(self, request: dict[str, Any]) -> Translated:
         assert self._translator is not None
         encoded = self.tokenizer.encode_batch(self.job.asked(request), add_special_tokens=False)
+        sources = [[*self.job.tag, *each.tokens, END] for each in encoded]
         results = self._translator.translate_batch(
-            [[*self.job.tag, *each.tokens, END] for each in encoded],
+            sources,
             beam_size=request["beam"],
+            max_decoding_length=3 * max(map(len, sources)) + 10,  # as Pellucid ends what would never end
             max_batch_size=request["batch"],
             batch_type=request["batch_type"],
         )
