@@ -1,7 +1,7 @@
 """One batch on several cores: each takes some rows through the whole model and back, and the gradients are added up.
 
 The other way, each operation spread over all cores, makes them wait for one another at every one of a step's thousand
-small operations. On two cores a tiny model learns about one and a half times as fast this way.
+small operations. Measured on two cores with a tiny model: 1.2 times as fast this way (1.05 to 1.4 in three turns).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor
 from pellucid.nn.dropout import seeded
 from pellucid.text.batch import Batch
 
-LEAST_TOKENS = 1024  # a shard: with fewer, its matrices are too small to keep a core busy
+LEAST_TOKENS = 1024  # of a shard at least, so that its matrices do not get small; chosen, not measured
 
 
 class Shards:
