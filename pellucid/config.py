@@ -204,6 +204,9 @@ class TrainConfig(Config):
         "takes twice the time; 0: one pass",
         least=0,
     )
+    consistency_from: int = setting(
+        default=0, doc="step from which `consistency` counts: a run has to learn before it can overfit", least=0
+    )
     clip: float = setting(default=1.0, doc="largest norm of the gradient; 0: no limit", least=0)
     average: int = setting(default=5, doc="how many of the last checkpoints the final model averages; 1: none", least=1)
     ema: float = setting(

@@ -78,7 +78,7 @@ OPTIONS = [
     {"ema": 0.9},
     {"accumulate": 3},
     {"bpe_dropout": 0.2},
-    {"consistency": 5.0},
+    {"consistency": 5.0, "consistency_from": 6},
     {"optimizer": "adamw"},
     {"precision": "bfloat16"},
 ]
