@@ -47,9 +47,10 @@ serve: $(READY)
 memory: $(READY)
 	$(PYTHON) -m pytest -m proof tests/serve/test_process.py
 
-# Side by side with peers: hours, on an otherwise idle machine. `make bench DATA=folder` takes real corpora.
+# Side by side with peers: hours, on an otherwise idle machine. `make bench DATA=folder` takes real corpora,
+# `make bench MODELS="en-de runs/mine"` translates with these models instead of training one for it.
 bench: $(READY)
-	$(PYTHON) -m benchmarks $(if $(DATA),--data $(DATA))
+	$(PYTHON) -m benchmarks $(if $(DATA),--data $(DATA)) $(MODELS:%=--model %)
 
 # Does every benchmark work? No peers, small counts: its figures mean nothing.
 bench-quick: $(READY)

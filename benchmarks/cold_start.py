@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.drawing import bars
-from benchmarks.harness import CACHE, Goal, Report, interleave, options, picture, ratios, spread
+from benchmarks.drawing import publish
+from benchmarks.harness import CACHE, Goal, Report, interleave, options, ratios, spread
 from benchmarks.peers.environments import environment
 from benchmarks.peers.worker import Worker
 from benchmarks.translators import lay_out
@@ -91,9 +91,7 @@ def main() -> None:
     figures: dict[str, Any] = {name: {"seconds": each} for name, each in spreads.items()}
     title = f'From a shell to the translation of "{TEXT}"'
     report = Report("cold_start", title, ["command", "seconds", "pellucid over it"], rows, figures, goals)
-    report.show()
-    report.save(arguments.out)
-    bars(picture(arguments, "cold-start"), title, list(spreads), list(spreads.values()), "seconds")
+    publish(report, arguments, spreads, "seconds")
 
 
 if __name__ == "__main__":

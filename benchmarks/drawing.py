@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Spread
+from benchmarks.harness import Report, Spread, picture
 
 OURS, OTHERS = "#36c", "#8aa"
 COLOURS = ("#36c", "#c33", "#393", "#963", "#666")
+
+
+def publish(report: Report, arguments: argparse.Namespace, drawn: Mapping[str, Spread], unit: str) -> None:
+    """Show a report, save it, and draw a bar for each contender."""
+    report.show()
+    report.save(arguments.out)
+    bars(picture(arguments, report.name), report.title, [*drawn], [*drawn.values()], unit)
 
 
 def bars(path: Path, title: str, labels: Sequence[str], spreads: Sequence[Spread], unit: str) -> None:

@@ -64,10 +64,12 @@ def interleave(contenders: Mapping[str, Callable[[], float]], rounds: int) -> di
     return figures
 
 
-def options(description: str | None, *, rounds: int = 5) -> argparse.ArgumentParser:
+def options(
+    description: str | None, *, rounds: int = 5, parents: Sequence[argparse.ArgumentParser] = ()
+) -> argparse.ArgumentParser:
     """The options that every benchmark has."""
     parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter, argument_default=None
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter, parents=parents
     )
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder of corpora; default: generated text")
     parser.add_argument("--rounds", type=int, default=rounds, help=f"of interleaved measurements; default: {rounds}")
@@ -88,7 +90,12 @@ class _Quick(argparse.Action):
 
 def picture(arguments: argparse.Namespace, name: str) -> Path:
     """Where the picture of a benchmark is drawn."""
-    folder = arguments.out if arguments.quick else PICTURES
+    return drawn(arguments.out, name)
+
+
+def drawn(out: Path, name: str) -> Path:
+    """The picture of a benchmark: of the real results among the documents, of all others beside their figures."""
+    folder = PICTURES if out.resolve() == RESULTS else out
     return folder / f"bench-{name.replace('_', '-')}.png"
 
 

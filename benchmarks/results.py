@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import PICTURES, RESULTS, ROOT
+from benchmarks.harness import RESULTS, ROOT, drawn
 
 PAGE = ROOT / "benchmarks" / "RESULTS.md"
 REMARKS = ROOT / "benchmarks" / "remarks.toml"
@@ -29,24 +29,24 @@ ORDER = (
 )
 
 
-def write(results: Path = RESULTS, page: Path = PAGE) -> None:
-    """The page of all results that there are."""
+def write(results: Path = RESULTS) -> None:
+    """The page of all results that there are; what is not in the folder of the real ones gets a page beside it."""
+    page = PAGE if results.resolve() == RESULTS else results / PAGE.name
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in results.glob("*.json")}
     names = [name for name in ORDER if name in found] + sorted(name for name in found if name not in ORDER)
     remarks = tomllib.loads(REMARKS.read_text(encoding="utf-8"))
-    page.write_text(compose([found[name] for name in names], remarks, page), encoding="utf-8")
+    pictures = {name: os.path.relpath(path, page.parent) for name in names if (path := drawn(results, name)).exists()}
+    page.write_text(compose([found[name] for name in names], remarks, pictures), encoding="utf-8")
 
 
-def compose(results: Sequence[Mapping[str, Any]], remarks: Mapping[str, str], page: Path) -> str:
+def compose(results: Sequence[Mapping[str, Any]], remarks: Mapping[str, str], pictures: Mapping[str, str]) -> str:
     """All goals in one table, then each benchmark with its own table, picture, command and remark."""
     parts = ["# Results\n", remarks.get("introduction", "").strip() + "\n", _goals(results)]
     for result in results:
         parts.append(f"## {result['title']}\n")
         parts.append(table(result["columns"], result["rows"]))
-        parts += [
-            f"![{result['title']}]({os.path.relpath(path, page.parent)})\n"
-            for path in sorted(PICTURES.glob(f"bench-{result['name'].replace('_', '-')}*.png"))
-        ]
+        if result["name"] in pictures:
+            parts.append(f"![{result['title']}]({pictures[result['name']]})\n")
         if result["name"] in remarks:
             parts.append(remarks[result["name"]].strip() + "\n")
         parts.append(f"`{result['command']}` on {_machine(result['machine'])}\n")

@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 
-from benchmarks.drawing import bars
-from benchmarks.harness import Goal, Report, Spread, options, picture, spread
+from benchmarks.drawing import publish
+from benchmarks.harness import Goal, Report, Spread, options, spread
 from benchmarks.peers.memory import peak_mb
 from benchmarks.translators import WAY, sentences
 from pellucid.errors import UserError
@@ -75,15 +75,7 @@ def main() -> None:
     rows = [[name, f"{each:.0f}"] for name, each in spreads.items()]
     goals = [Goal(title, last, BAR, unit="MB", less_is_better=True)]
     report = Report("serving_memory", title, ["when", "MB"], rows, {"mb": spreads, "clients": CLIENTS}, goals)
-    report.show()
-    report.save(arguments.out)
-    bars(
-        picture(arguments, "serving-memory"),
-        title,
-        [f"pellucid, {name}" for name in spreads],
-        list(spreads.values()),
-        "MB",
-    )
+    publish(report, arguments, {f"pellucid, {name}": each for name, each in spreads.items()}, "MB")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 
 from benchmarks import works
-from benchmarks.drawing import bars
-from benchmarks.harness import Goal, Report, options, picture, ratios, spread
+from benchmarks.drawing import publish
+from benchmarks.harness import Goal, Report, options, ratios, spread
 from benchmarks.peers.worker import Worker
 from benchmarks.training import PEERS, PELLUCID, peer_worker, pellucid_worker, without
 from pellucid.errors import UserError
@@ -54,9 +54,7 @@ def main() -> None:
         {"peak_mb": peaks, "left_out": left_out, "updates": updates},
         goals,
     )
-    found.show()
-    found.save(arguments.out)
-    bars(picture(arguments, found.name), found.title, [*spreads], [*spreads.values()], "MB at most")
+    publish(found, arguments, spreads, "MB at most")
 
 
 if __name__ == "__main__":

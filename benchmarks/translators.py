@@ -1,4 +1,4 @@
-"""What decoding and latency share: the models, the sentences, and the contenders as workers.
+"""What decoding and latency share: the models, the searches, the sentences, and the contenders as workers.
 
 Every contender takes texts and gives texts: finding tokens and joining them again is in the measured time of all.
 """
@@ -28,27 +28,60 @@ from pellucid.decode.models import DEFAULT, find_model
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.tokenizer import Tokenizers
 
+SEARCHES = {"greedy": 1, "beam 5": 5}
 WAY = ("en", "de")
+COMPUTE_TYPES = ("int8", "float32")  # of CTranslate2 on a CPU; int8_float32 is the same as int8 of a float32 model
 TRAIN_PAIRS, HELD_OUT = 30_000, 2_000  # of generated text
 
 
-def add_options(parser: argparse.ArgumentParser, sentences: int) -> None:
+def model_options() -> argparse.ArgumentParser:
+    """Which models translate; a parent of other parsers."""
+    parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument(
         "--model",
         action="append",
         metavar="DIR",
-        help=f"a trained model, may be repeated; default: {DEFAULT}, and a small one, trained here and kept",
+        help=f"translate with this trained model, may be repeated; default: {DEFAULT}, and a small one, trained here "
+        "and kept",
     )
-    parser.add_argument("--minutes", type=float, default=30, help="of training a small model, where there is none yet")
-    parser.add_argument("--sentences", type=int, default=sentences, help=f"default: {sentences}")
+    parser.add_argument("--minutes", type=float, default=15, help="of training that small one; default: 15")
+    return parser
 
 
-def models(arguments: argparse.Namespace) -> list[Path]:
-    """Those asked for; by default the one that ships and a small one."""
+def each_search(
+    arguments: argparse.Namespace, texts: Sequence[str], *, hugging_face: bool = False
+) -> Iterator[tuple[str, int, Contenders]]:
+    """Every model with every search: what the two are called, the beam, and the workers."""
+    for name, directory in models(arguments).items():
+        job = lay_out(directory, texts, arguments.threads)
+        with contenders(job, arguments.threads, quick=arguments.quick, hugging_face=hugging_face) as workers:
+            for search, beam in SEARCHES.items():
+                yield f"{name}, {search}", beam, workers
+
+
+def models(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Those asked for, by what they are called; by default the one that ships and a small one."""
     if arguments.model:
-        return [find_model(name) for name in arguments.model]
-    shipped = find_model(DEFAULT)
-    return [shipped] if arguments.quick else [shipped, _small(arguments.data, arguments.minutes, arguments.threads)]
+        found = [find_model(name) for name in arguments.model]
+    elif arguments.quick:
+        found = [find_model(DEFAULT)]
+    else:
+        found = [find_model(DEFAULT), _small(arguments.data, arguments.minutes, arguments.threads)]
+    named: dict[str, Path] = {}
+    for directory in found:
+        name = find_name(directory)
+        named[f"{name} {content_hash(directory)[:8]}" if name in named else name] = directory
+    return named
+
+
+def find_name(directory: Path) -> str:
+    """What a model is called in tables: that of its preset where it has the shape of one."""
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    sizes = ("d_model", "heads", "feed_forward", "encoder_layers", "decoder_layers")
+    for name in ("tiny", "small", "base", "big"):
+        if all(config[size] == getattr(preset(name), size) for size in sizes):
+            return name
+    return directory.name if directory.name != "model" else directory.parent.name
 
 
 def _small(data: Path | None, minutes: float, threads: int) -> Path:
@@ -83,8 +116,7 @@ def _generated() -> corpora.Lines:
 
 def lay_out(directory: Path, texts: Sequence[str], threads: int) -> Path:
     """The job of a model, in a folder of its own."""
-    name = f"{find_name(directory)}-{content_hash(directory)[:8]}"
-    folder = CACHE / "decoding" / name
+    folder = CACHE / "decoding" / f"{find_name(directory)}-{content_hash(directory)[:8]}"
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "float32").is_dir():
         convert(directory, folder / "float32", "float32")
@@ -103,16 +135,6 @@ def lay_out(directory: Path, texts: Sequence[str], threads: int) -> Path:
     )
     job.write(folder / "job.json")
     return folder / "job.json"
-
-
-def find_name(directory: Path) -> str:
-    """What a model is called in tables: that of its preset where it has the shape of one."""
-    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-    sizes = ("d_model", "heads", "feed_forward", "encoder_layers", "decoder_layers")
-    for name in ("tiny", "small", "base", "big"):
-        if all(config[size] == getattr(preset(name), size) for size in sizes):
-            return name
-    return directory.name if directory.name != "model" else directory.parent.name
 
 
 @dataclass(frozen=True)
@@ -140,7 +162,8 @@ class Contenders:
     """The workers of one model. Each sleeps on its line while another one works."""
 
     pellucid: Worker
-    ctranslate2: Worker
+    ctranslate2: Worker  # at its best
+    documented: Worker  # CTranslate2 too: both settings stay open and warm
     weights: Worker | None = None  # Hugging Face with the same weights
     marian: Worker | None = None  # Hugging Face with the same shape
 
@@ -156,6 +179,7 @@ def contenders(job: Path, threads: int, *, quick: bool, hugging_face: bool) -> I
 
         yield Contenders(
             start(sys.executable, "pellucid_decode"),
+            start(peers, "ctranslate2_decode"),
             start(peers, "ctranslate2_decode"),
             start(peers, "transformers_decode", "weights") if hugging_face and can_carry(job) else None,
             start(peers, "transformers_decode", "marian") if hugging_face else None,

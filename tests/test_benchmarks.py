@@ -14,14 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import __main__ as everything
 from benchmarks import corpora, results, works
-from benchmarks.harness import ROOT, Goal, Report, Spread, interleave, options, ratios, spread
+from benchmarks.decoding import BATCHES, fastest, part, search, try_out
+from benchmarks.harness import PICTURES, RESULTS, ROOT, Goal, Report, Spread, drawn, interleave, options, ratios, spread
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
+from benchmarks.peers.job import Job
 from benchmarks.peers.sizes import Lengths, fitting_size, lengths
 from benchmarks.peers.worker import Worker
 from benchmarks.training import ALLOCATOR, MATMUL, PELLUCID, USERS, Rates, report
+from benchmarks.translators import Setting, model_options, models
 from pellucid.config import ModelConfig
+from pellucid.decode.models import DEFAULT, find_model
 from pellucid.errors import UserError
 from pellucid.text.batch import Batch
 from pellucid.training.loop import begin, updates
@@ -55,6 +60,31 @@ def test_quick_figures_are_kept_apart() -> None:
     assert parser.parse_args(["--out", "mine", "--quick"]).out == Path("mine")
 
 
+def test_only_the_pictures_of_real_results_are_among_the_documents(tmp_path: Path) -> None:
+    assert drawn(RESULTS, "cold_start") == PICTURES / "bench-cold-start.png"
+    assert drawn(tmp_path, "cold_start") == tmp_path / "bench-cold-start.png"
+
+
+def test_models_are_handed_on_to_the_benchmarks_that_translate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = {}
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        started[command[2]] = command[3:]
+        return subprocess.CompletedProcess(command, 0)
+
+    common = ["--quick", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *common, "--model", "a", "--model=b"])
+    monkeypatch.setattr(subprocess, "run", run)
+    assert everything.main() == 0
+    assert (
+        started.pop("benchmarks.decoding")
+        == started.pop("benchmarks.latency")
+        == [*common, "--model", "a", "--model=b"]
+    )
+    assert {tuple(arguments) for arguments in started.values()} == {tuple(common)}
+    assert (tmp_path / "RESULTS.md").exists()
+
+
 def test_goals_know_which_way_is_better() -> None:
     figure = Spread(2.0, 1.0, 3.0)
     assert Goal("speed", figure, 1.5).reached
@@ -77,12 +107,49 @@ def test_a_report_becomes_json_and_a_page(tmp_path: Path, monkeypatch: pytest.Mo
         "python -m benchmarks.speed --data DIR --model=DIR --out=DIR --rounds=2 --work tiny"
     )
 
-    results.write(tmp_path, tmp_path / "RESULTS.md")
+    results.write(tmp_path)
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "| times the other | 2.5 x | 4 x | 2.00 x (1.00 to 3.00) | no |" in page
     assert "| how good | 41 BLEU |  | 41.02 BLEU | yes |" in page  # measured once: no spread
     assert "| they | 1 |" in page
     assert "/a/folder" not in page + written
+
+
+def test_a_setting_far_behind_the_best_is_tried_once_only() -> None:
+    settings = [Setting(batch=size) for size in (1, 2, 3, 4)]
+    trials = {settings[0]: [40.0, 30.0], settings[1]: [90.0, 100.0], settings[2]: [49.0], settings[3]: [50.0, 20.0]}
+    left = {setting: iter(figures) for setting, figures in trials.items()}
+    rates = try_out(settings, lambda setting: next(left[setting]))
+    assert rates == dict(zip(settings, (40.0, 100.0, 49.0, 50.0), strict=True))
+    assert all(next(figures, None) is None for figures in left.values())
+    assert fastest(rates) == settings[1]
+
+
+def test_batches_are_tried_with_the_best_weights_and_threads() -> None:
+    def rate(setting: Setting, sentences: int) -> float:
+        assert 0 < sentences < 1000
+        return (setting.compute_type == "float32") + 2 * (setting.workers == 1) + 1 / setting.batch
+
+    opened, batches = search(threads=3, rate=rate)
+    assert {(each.workers, each.threads) for each in opened} == {(1, 3), (3, 1)}
+    assert fastest(opened) == replace(fastest(opened), compute_type="float32", workers=1, threads=3)
+    assert [(each.batch, each.batch_type) for each in batches] == BATCHES
+    assert {(each.compute_type, each.workers) for each in batches} == {("float32", 1)}
+    assert fastest(batches).batch == min(size for size, _ in BATCHES)
+
+
+def test_a_part_of_the_sentences_is_spread_over_all_of_them() -> None:
+    assert part(10, least=3) == [0, 3, 6, 9]
+    assert part(10, least=8) == part(10, least=50) == list(range(10))
+    job = Job(model="", shape={}, float32="", source=None, target=None, tag=[], texts=["a", "b", "c"], threads=1)
+    assert job.asked({"places": [2, 0]}) == ["c", "a"]
+    assert job.asked({}) == ["a", "b", "c"]
+
+
+def test_two_models_of_one_shape_are_told_apart() -> None:
+    same = [DEFAULT, str(find_model(DEFAULT))]
+    named = models(options(None, parents=[model_options()]).parse_args([f"--model={name}" for name in same]))
+    assert [*named.values()] == [find_model(DEFAULT)] * 2
 
 
 def test_generated_text_has_the_shape_that_is_asked_for() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -35,9 +34,3 @@ def batches(folder: Path) -> Iterator[Tensors]:
             made.append(Tensors(*(torch.from_numpy(arrays[f"{name}_{number}"]) for name in Tensors._fields)))
     while True:
         yield from made
-
-
-def shape(folder: Path) -> dict[str, Any]:
-    """The shape of the model and how it is trained."""
-    contents: dict[str, Any] = json.loads((folder / "work.json").read_text(encoding="utf-8"))
-    return contents

@@ -10,9 +10,7 @@ The gate stands before each of its training steps, so a measured time holds ever
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -24,9 +22,9 @@ from eole.modules.transformer_mlp import MLP
 from eole.train_single import main as train
 from eole.trainer import Trainer
 
-from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
 from benchmarks.peers.sizes import Lengths, fitting_size, lengths
+from benchmarks.peers.training_start import start
 
 NEVER = 10**9
 BUCKET = 2**16  # pairs sorted by length together, as many as Pellucid sorts
@@ -131,12 +129,9 @@ def hold(gate: Gate) -> None:
 
 
 def main() -> None:
-    channel = Channel()
-    folder = Path(sys.argv[1])
-    about = json.loads((folder / "work.json").read_text(encoding="utf-8"))
-    torch.set_num_threads(about["threads"])
+    folder, about, gate = start()
     shutil.rmtree(folder / "eole", ignore_errors=True)
-    hold(Gate(channel))
+    hold(gate)
     train(TrainConfig(**config(folder, about)), CPU)
 
 

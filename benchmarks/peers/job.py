@@ -38,9 +38,9 @@ class Job:
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: self.threads])
 
     def asked(self, request: dict[str, Any]) -> list[str]:
-        """The texts of a request: all, or the one at a place."""
-        place = request.get("place")
-        return self.texts if place is None else [self.texts[place]]
+        """The texts of a request: all, or those at some places."""
+        places = request.get("places")
+        return self.texts if places is None else [self.texts[place] for place in places]
 
 
 Translated = tuple[Sequence[str], Sequence[int]]

@@ -8,10 +8,8 @@ everything of its loop: making batches, forward, backward, clipping, the optimis
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,9 @@ import torch
 from joeynmt.training import TrainManager, train
 from joeynmt.transformer_layers import MultiHeadedAttention, PositionwiseFeedForward
 
-from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
 from benchmarks.peers.sizes import Lengths, fitting_size, lengths
+from benchmarks.peers.training_start import start
 
 NEVER = 10**9
 
@@ -123,13 +121,10 @@ def hold(gate: Gate) -> None:
 
 
 def main() -> None:
-    channel = Channel()
-    folder = Path(sys.argv[1])
-    about = json.loads((folder / "work.json").read_text(encoding="utf-8"))
-    torch.set_num_threads(about["threads"])
+    folder, about, gate = start()
     shutil.rmtree(folder / "joeynmt", ignore_errors=True)
     (folder / "joeynmt").mkdir()
-    hold(Gate(channel))
+    hold(gate)
     train(rank=0, world_size=1, cfg=config(folder, about), skip_test=True)
 
 

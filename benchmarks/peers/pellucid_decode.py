@@ -13,7 +13,7 @@ from benchmarks.peers.job import Job, Translated, timed
 
 def translate(translator: pellucid.Translator, job: Job, request: dict[str, Any]) -> Translated:
     texts = job.asked(request)
-    asked = texts if request.get("place") is None else texts[0]  # a single text is given as such
+    asked = texts[0] if len(texts) == 1 else texts  # a single text is given as such
     beam: int = request["beam"]
     if beam == 1:
         found = translator.translate(asked, job.source, job.target, strategy="greedy")

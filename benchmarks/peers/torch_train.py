@@ -5,21 +5,18 @@ Its one `dropout` also drops attention weights and hidden units, which Pellucid 
 
 from __future__ import annotations
 
-import sys
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.peers.array_batches import Tensors, batches, shape
-from benchmarks.peers.channel import Channel
-from benchmarks.peers.gate import Gate
+from benchmarks.peers.array_batches import Tensors
+from benchmarks.peers.array_train import train
+from benchmarks.peers.training_start import start
 
 LONGEST = 512
-IGNORE = -100
 
 
 class Model(nn.Module):
@@ -72,27 +69,9 @@ def _sinusoids(length: int, size: int) -> Tensor:
 
 
 def main() -> None:
-    channel = Channel()
-    folder = Path(sys.argv[1])
-    about = shape(folder)
-    torch.set_num_threads(about["threads"])
-    torch.manual_seed(1)
-    model = Model(about).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    gate = Gate(channel)
-    tokens = 0
-    for batch in batches(folder):
-        gate.pass_through(tokens)
-        labels = batch.target_out.masked_fill(~batch.target_keep, IGNORE)
-        loss = functional.cross_entropy(
-            model(batch).flatten(0, 1), labels.flatten(), ignore_index=IGNORE, label_smoothing=about["label_smoothing"]
-        )
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        loss.item()
-        tokens += batch.tokens
+    begun = start()
+    model = Model(begun.about)
+    train(model, model, begun)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ PARTS = {
 def m2m100(shape: dict[str, Any], directory: Path) -> PreTrainedModel:
     """Our weights under their names."""
     model: PreTrainedModel = M2M100ForConditionalGeneration(
-        M2M100Config(**_sizes(shape), encoder_layerdrop=0, decoder_layerdrop=0)
+        M2M100Config(**sizes(shape), encoder_layerdrop=0, decoder_layerdrop=0)
     )
     weights = load_file(directory / "model.safetensors")
     named = {"model.shared.weight": weights["source_embedding.weight"]}
@@ -52,21 +52,22 @@ def m2m100(shape: dict[str, Any], directory: Path) -> PreTrainedModel:
 def marian(shape: dict[str, Any]) -> PreTrainedModel:
     """Random weights, and an end that never comes: how many steps are made is for the caller to say."""
     torch.manual_seed(1)
-    model: PreTrainedModel = MarianMTModel(MarianConfig(**_sizes(shape), forced_eos_token_id=None))
+    model: PreTrainedModel = MarianMTModel(MarianConfig(**sizes(shape), forced_eos_token_id=None))
     bias: Any = model.final_logits_bias
     bias[0, model.config.eos_token_id] = -1e9
     model.train(False)
     return model
 
 
-def _sizes(shape: dict[str, Any]) -> dict[str, Any]:
-    sizes = {
+def sizes(shape: dict[str, Any]) -> dict[str, Any]:
+    """Our shape in their words."""
+    stacks = {
         f"{stack}_{theirs}": shape[ours]
         for stack in ("encoder", "decoder")
         for theirs, ours in (("attention_heads", "heads"), ("ffn_dim", "feed_forward"), ("layers", f"{stack}_layers"))
     }
     return {
-        **sizes,
+        **stacks,
         "vocab_size": shape["vocabulary"],
         "d_model": shape["d_model"],
         "activation_function": shape["activation"],
