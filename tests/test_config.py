@@ -71,6 +71,13 @@ def test_frozen() -> None:
 def test_whole_numbers_stand_for_floats() -> None:
     config = ModelConfig(dropout=0)
     assert isinstance(config.dropout, float)
+    assert isinstance(DecodeConfig(length_penalty=1).length_penalty, float)  # the default, but for its type
+    assert all(
+        isinstance(spec.default, float)
+        for kind in CONFIGS
+        for spec in fields(cast(Any, kind))
+        if str(spec.type) == "float"
+    )
 
 
 def test_changed_checks_the_whole() -> None:
@@ -205,6 +212,7 @@ def test_settings_without_bounds_are_finite_too(value: float) -> None:
         ({"strategy": "greedy", "top_p": 0.5}, "top_p"),
         ({"temperature": 0.5}, "temperature"),
         ({"beam": 0}, "beam"),
+        ({"n_best": True}, "n_best"),  # equal to the default, and yet no number
     ],
 )
 def test_one_problem_of_decoding(values: dict[str, Any], where: str) -> None:
