@@ -324,6 +324,12 @@ def test_batches_hold_equal_lengths_and_everything_once() -> None:
         assert len(batch) <= 8
 
 
+def test_batches_of_one_length_are_about_the_same_size() -> None:
+    assert [len(batch) for batch in equal_lengths([(4,)] * 35, rows=32)] == [18, 17]
+    assert [len(batch) for batch in equal_lengths([(4,)] * 32, rows=32)] == [32]
+    assert [len(batch) for batch in equal_lengths([(1024, 0)] * 5, rows=32)] == [2, 2, 1]  # 2,048 tokens at most
+
+
 @pytest.mark.parametrize("compute_type", ["float32", "int8"])
 def test_weights_in_half_precision_are_computed_with_in_full(
     make_model: MakeModel, tmp_path: Path, compute_type: ComputeType, capfd: pytest.CaptureFixture[str]

@@ -6,6 +6,7 @@ in int8 arithmetic, whose scales would change with the padding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,15 +20,17 @@ TOKENS = 2048  # of one batch at most
 
 
 def equal_lengths(lengths: Sequence[tuple[int, ...]], rows: int = 64) -> Iterator[list[int]]:
-    """The places of equal lengths together, at most `rows` or TOKENS at a time, the longest first (so that no
-    worker is left alone with them at the end)."""
+    """The places of equal lengths together, at most `rows` or TOKENS at a time and about as many in each batch (a
+    small one costs a step as much as a large one), the longest first (so that no worker is left alone with them at the
+    end)."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for place, length in enumerate(lengths):
         groups.setdefault(length, []).append(place)
     for length in sorted(groups, reverse=True):
         size = max(1, min(rows, TOKENS // max(1, sum(length))))
         group = groups[length]
-        yield from (group[start : start + size] for start in range(0, len(group), size))
+        count = math.ceil(len(group) / size)
+        yield from (group[first::count] for first in range(count))
 
 
 def positions(config: ModelConfig) -> int | None:

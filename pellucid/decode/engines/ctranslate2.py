@@ -32,6 +32,9 @@ from pellucid.text.tokenizer import END, Tokenizers
 
 SHIPPED = "ctranslate2"  # the folder of a model directory that may hold the converted form
 COLDEST = 1e-6  # a temperature below takes the likeliest token; CTranslate2 would divide by it in float32
+# Of one batch at most, as many as stay in the cache from step to step. Against 64 sentences at a time, 1,000 sentences
+# take 0.98 of the time with greedy search, 0.91 with a beam of 5.
+SENTENCES, HYPOTHESES = 32, 80
 FORM = 3  # raised when the same weights are to be converted anew
 
 
@@ -65,7 +68,8 @@ class CTranslate2Engine:
         self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
         # One prefix in a batch changes how CTranslate2 treats the sentences without: batches are of one kind only.
-        batches = self._batches([(len(sentence.source), len(sentence.prefix)) for sentence in sentences])
+        lengths = [(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
+        batches = self._batches(lengths, config.beam if config.strategy == "beam" else config.n_best)
         found: list[list[Hypothesis]] = [[] for _ in sentences]
 
         def run(places: list[int]) -> list[Any]:
@@ -152,11 +156,13 @@ class CTranslate2Engine:
             return 1
         return min(config.top_k or 0, len(self._target_pieces))
 
-    def _batches(self, lengths: list[tuple[int, int]]) -> list[list[int]]:
-        return list(equal_lengths(lengths, rows=64 if self.compute_type == "int8" else 1))
+    def _batches(self, lengths: list[tuple[int, int]], hypotheses: int = 1) -> list[list[int]]:
+        """What goes together, where each sentence has so many hypotheses."""
+        rows = max(1, min(SENTENCES, HYPOTHESES // hypotheses)) if self.compute_type == "int8" else 1
+        return list(equal_lengths(lengths, rows))
 
     def _hypothesis(self, pieces: list[str], score: float) -> Hypothesis:
-        tokens = tuple(self._target_ids[piece] for piece in pieces)
+        tokens = tuple([self._target_ids[piece] for piece in pieces])
         ended = bool(tokens) and tokens[-1] == END
         return Hypothesis(tokens[:-1] if ended else tokens, score, ended)
 

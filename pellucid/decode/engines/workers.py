@@ -35,9 +35,9 @@ class Workers:
 
     def map(self, run: Callable[[Job], Done], jobs: Sequence[Job]) -> Iterator[Done]:
         """The results in the order of the jobs. The calling thread does a single job itself."""
-        trial = jobs[:: max(1, len(jobs) // (2 * self.most))][: 2 * self.most]
-        if not self._measured and len(jobs) >= LONG_ENOUGH * len(trial):
-            self._measure(run, trial)
+        few = 2 * self.most
+        if not self._measured and len(jobs) >= LONG_ENOUGH * few:
+            self._measure(run, jobs[:: len(jobs) // few][:few])
         return self._map(run, jobs, self.count)
 
     def _map(self, run: Callable[[Job], Done], jobs: Sequence[Job], count: int) -> Iterator[Done]:
