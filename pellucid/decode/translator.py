@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
@@ -22,7 +23,6 @@ from pellucid.decode.ways import Way, find_way
 from pellucid.errors import UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.pair import is_language
 from pellucid.text.tokenizer import Tokenizers
 
 LONGEST = 256  # tokens of a source sentence at most, as in training; a longer one is cut
@@ -172,7 +172,8 @@ class Translator:
         config = config or DecodeConfig(strategy="greedy")
         if config.n_best > 1:
             raise UserError("a stream shows one translation", "n_best", "leave it out")
-        for part in self._read(text, self.way(text, source, target), split=None).parts:
+        [document] = read([text], [self.way(text, source, target)], self.tokenizers, self.longest)
+        for part in document.parts:
             yield from self._stream(part, config) if part.source else [part.text]
 
     def way(self, text: str, source: str | None = None, target: str | None = None) -> Way:
@@ -217,18 +218,15 @@ class Translator:
         split: bool | None,
         stop: Stop | None,
     ) -> list[Translation]:
-        documents = [self._read(text, way, split) for text, way in zip(texts, ways, strict=True)]
+        documents = read(texts, ways, self.tokenizers, self.longest, split)
         begin = [self.tokenizers.target.encode(prefix) if prefix else [] for prefix in prefixes]
         sentences = [document.sentences(prefix) for document, prefix in zip(documents, begin, strict=True)]
-        found = iter(self._search([sentence for each in sentences for sentence in each], config, stop))
+        found = self._search([sentence for each in sentences for sentence in each], config, stop)
+        # Everything is said before anything is joined: like work in one go takes half as long.
+        said = iter([[self._say(hypothesis) for hypothesis in hypotheses] for hypotheses in found])
         return [
-            self._write(document, [next(found) for _ in each])
-            for document, each in zip(documents, sentences, strict=True)
+            _write(document, list(islice(said, len(each)))) for document, each in zip(documents, sentences, strict=True)
         ]
-
-    def _read(self, text: str, way: Way, split: bool | None) -> Document:
-        by_sentence = is_language(way[0] or "") if split is None else split
-        return read(text, way, self.tokenizers, self.longest, by_sentence)
 
     def _search(self, sentences: Sequence[Sentence], config: DecodeConfig, stop: Stop | None) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence. One that comes twice is searched for once, where chance has no say."""
@@ -243,23 +241,10 @@ class Translator:
         results = dict(zip(different, found, strict=True))
         return [results[sentence] for sentence in sentences]
 
-    def _write(self, document: Document, found: Sequence[Sequence[Hypothesis]]) -> Translation:
-        """Ids -> text, every sentence in its place."""
-        ranks = max((len(hypotheses) for hypotheses in found), default=1)
-        best, *others = [self._ranked(document, found, rank) for rank in range(ranks)]
-        return replace(best, alternatives=tuple(others), notes=document.notes)
-
-    def _ranked(self, document: Document, found: Sequence[Sequence[Hypothesis]], rank: int) -> Translation:
-        chosen = [hypotheses[min(rank, len(hypotheses) - 1)] for hypotheses in found]
-        texts = iter([self._text(hypothesis.tokens) for hypothesis in chosen])
-        source, target = document.way
-        return Translation(
-            text="".join(next(texts) if part.source else part.text for part in document.parts),
-            score=sum(hypothesis.score for hypothesis in chosen) / max(1, len(chosen)),
-            tokens=tuple(self._readable(token) for hypothesis in chosen for token in hypothesis.tokens),
-            source=source,
-            target=target,
-        )
+    def _say(self, hypothesis: Hypothesis) -> Translation:
+        """Ids -> text."""
+        tokens, score, _ = hypothesis
+        return Translation(self._text(tokens), score, tuple(map(self._readable, tokens)))
 
     def _text(self, tokens: Sequence[int]) -> str:
         """What a sentence says. It is one line, as its source was, whatever a model may say."""
@@ -273,14 +258,9 @@ class Translator:
         wanted = [piece for piece, is_text in pieces if is_text]
         translations = self._translate(wanted, [way] * len(wanted), [""] * len(wanted), config, split, stop)
         texts = iter(translations)
-        return Translation(
-            # A model may make a placeholder up; what it made of a piece must not.
-            text="".join(placeholders.remove(next(texts).text) if is_text else piece for piece, is_text in pieces),
-            score=sum(translation.score for translation in translations) / max(1, len(translations)),
-            tokens=tuple(token for translation in translations for token in translation.tokens),
-            source=way[0],
-            target=way[1],
-        )
+        # A model may make a placeholder up; what it made of a piece must not.
+        whole = "".join(placeholders.remove(next(texts).text) if is_text else piece for piece, is_text in pieces)
+        return _joined(whole, translations, way)
 
     def _stream(self, part: Part, config: DecodeConfig) -> Iterator[str]:
         sentence = Sentence(part.source)
@@ -300,6 +280,32 @@ class Translator:
         text = self._text(said)
         if text != shown:
             yield text[len(shown) :]
+
+
+def _write(document: Document, said: Sequence[Sequence[Translation]]) -> Translation:
+    """Every sentence in its place, the best of each together, then the next best."""
+    ranks = max(map(len, said), default=1)
+    best, *others = [[each[min(rank, len(each) - 1)] for each in said] for rank in range(ranks)]
+    alternatives = tuple([_joined(_filled(document, other), other, document.way) for other in others])
+    return _joined(_filled(document, best), best, document.way, alternatives, document.notes)
+
+
+def _filled(document: Document, sentences: Sequence[Translation]) -> str:
+    texts = iter(sentences)
+    return "".join([next(texts).text if part.source else part.text for part in document.parts])
+
+
+def _joined(
+    text: str,
+    parts: Sequence[Translation],
+    way: Way,
+    alternatives: tuple[Translation, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Translation:
+    """The translation of a text, from those of its parts."""
+    score = sum([part.score for part in parts]) / max(1, len(parts))
+    tokens = tuple([token for part in parts for token in part.tokens])
+    return Translation(text, score, tokens, alternatives, *way, notes)
 
 
 def _search_until(

@@ -27,15 +27,17 @@ def find_way(known: LanguageIdentifier, text: str, source: str | None = None, ta
             for place, code in unknown
         )
     possible = [way for way in ways if source in (None, way[0]) and target in (None, way[1])]
-    offer = "it translates " + ", ".join(" → ".join(way) for way in ways)
     if not possible:
-        raise UserError(
-            f"the model does not translate {source or 'anything'} into {target or 'anything'}", "target", offer
-        )
+        what = f"the model does not translate {source or 'anything'} into {target or 'anything'}"
+        raise UserError(what, "target", _offer(known))
     sources = {way[0] for way in possible}
     if len(sources) > 1:
         likeliest = next(code for code, _ in known.detect(text) if code in sources)
         possible = [way for way in possible if way[0] == likeliest]
     if len(possible) > 1:
-        raise UserError("the language to translate into is not given", "target", offer)
+        raise UserError("the language to translate into is not given", "target", _offer(known))
     return possible[0]
+
+
+def _offer(known: LanguageIdentifier) -> str:
+    return "it translates " + ", ".join(" → ".join(way) for way in known.directions)

@@ -57,6 +57,7 @@ class Tokenizer:
             for number, token in sorted(engine.get_added_tokens_decoder().items())
             if token.content not in SPECIALS
         }
+        self.languages = tuple(self._tags)
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int | None = None, languages: Sequence[str] = (), seed: int = 1) -> Self:
@@ -117,10 +118,6 @@ class Tokenizer:
     def __len__(self) -> int:
         return int(self.engine.get_vocab_size())
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return tuple(self._tags)
-
     def tag(self, language: str) -> int:
         """The id that asks for a translation into `language`, first of the source ids."""
         if language not in self._tags:
@@ -147,7 +144,8 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids. Special ones are skipped; bytes that are no UTF-8 become U+FFFD."""
-        return str(self.engine.decode([int(number) for number in ids], skip_special_tokens=True))
+        text: str = self.engine.decode(list(ids), skip_special_tokens=True)
+        return text
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The raw vocabulary strings, a character for each byte."""

@@ -73,7 +73,7 @@ def explain(
 def _sentence(translator: Translator, text: str, way: Way, whole: bool) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
     """The sentence to explain, its source ids, and what a reader should know of it."""
     by_sentence = bool(translator.languages.directions) and not whole
-    document = read(text, way, translator.tokenizers, translator.longest, by_sentence)
+    [document] = read([text], [way], translator.tokenizers, translator.longest, by_sentence)
     parts = [part for part in document.parts if part.source]
     if not parts:
         raise UserError("there is nothing to translate in it", "text", "give a sentence")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.decode.documents import cut, split_document
+from pellucid.decode.documents import cut, read, split_document
+from pellucid.text.tokenizer import Tokenizer, Tokenizers, well_formed
 
 TEXTS = st.text(st.sampled_from("ab. !?\n\r\t,;é\u0301\u2028\x0c…。中" + '"'), max_size=60)
 
@@ -59,3 +60,37 @@ def test_a_letter_keeps_its_accent() -> None:
     text = "e\u0301" * 8
     parts = [part for part, _ in cut(text, at_most(5))]
     assert all(part.startswith("e") for part in parts)
+
+
+WAYS = [("en", "de"), ("de", "en")]
+AWKWARD = st.text(st.sampled_from("abe. !?\n\t,-\u0301…中😀\ud800\udc00"), max_size=80)
+
+
+@given(
+    st.lists(st.tuples(AWKWARD, st.sampled_from(WAYS)), max_size=6), st.integers(3, 12), st.sampled_from([None, False])
+)
+def test_texts_are_read_together_as_they_are_alone(
+    tokenizer: Tokenizer, given: list[tuple[str, tuple[str, str]]], longest: int, split: bool | None
+) -> None:
+    texts, ways = [text for text, _ in given], [way for _, way in given]
+    both = Tokenizers(tokenizer, tokenizer)
+    together = read(texts, ways, both, longest, split)
+    alone = [read([text], [way], both, longest, split)[0] for text, way in given]
+    assert together == alone
+    for text, way, document in zip(texts, ways, together, strict=True):
+        assert document.way == way
+        assert "".join(part.text for part in document.parts) == well_formed(text)
+        for part in document.parts:
+            assert len(part.source) <= longest
+            assert part.source in ((), tuple(both.encode_source(part.text, way[1])))
+
+
+def test_nothing_is_lost_where_a_token_is_longer_than_any_should_be() -> None:
+    rule = "=" * 200
+    tokenizer = Tokenizer.learn([f"a {rule} b"] * 4, 600)
+    assert len(tokenizer.encode(rule)) < 5
+    text = "a " + rule * 3 + " b"
+    [document] = read([text], [(None, None)], Tokenizers(tokenizer, tokenizer), 4)
+    assert "".join(part.text for part in document.parts) == text
+    assert "".join(tokenizer.decode(part.source) if part.source else part.text for part in document.parts) == text
+    assert document.notes

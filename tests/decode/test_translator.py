@@ -84,6 +84,16 @@ def test_alternatives_are_the_next_best(translator: Translator) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_alternatives_of_a_document_are_those_of_its_sentences(translator: Translator) -> None:
+    config = DecodeConfig(beam=3, n_best=3)
+    sat, ran = (one(translator, text, config=config) for text in ("the cat sat.", "a dog ran!"))
+    document = one(translator, " the cat sat.\na dog ran!", config=config)
+    for whole, first, second in zip(*((each, *each.alternatives) for each in (document, sat, ran)), strict=True):
+        assert whole.text == f" {first.text}\n{second.text}"
+        assert whole.tokens == first.tokens + second.tokens
+        assert whole.score == (first.score + second.score) / 2
+
+
 def test_a_prefix_begins_the_first_sentence(translator: Translator) -> None:
     texts = ["the cat sat. a dog ran.", "the tree"]
     for translation in translator.translate_all(texts, target="de", prefix="ein Hund"):
