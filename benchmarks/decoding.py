@@ -122,7 +122,10 @@ def measure(
     }
     about[DOCUMENTED]["setting"] = str(documented)
     about[BEST]["setting"] = str(best)
-    about[BEST]["searched"] = [{str(setting): rate for setting, rate in tried.items()} for tried in (opened, batches)]
+    about[BEST]["searched"] = {
+        f"on {sentences} sentences": {str(setting): rate for setting, rate in tried.items()}
+        for sentences, tried in ((TRIED, opened), (TRIED_BATCHES, batches))
+    }
     return about
 
 
