@@ -222,7 +222,6 @@ class Translator:
         begin = [self.tokenizers.target.encode(prefix) if prefix else [] for prefix in prefixes]
         sentences = [document.sentences(prefix) for document, prefix in zip(documents, begin, strict=True)]
         found = self._search([sentence for each in sentences for sentence in each], config, stop)
-        # Everything is said before anything is joined: like work in one go takes half as long.
         said = iter([[self._say(hypothesis) for hypothesis in hypotheses] for hypotheses in found])
         return [
             _write(document, list(islice(said, len(each)))) for document, each in zip(documents, sentences, strict=True)
