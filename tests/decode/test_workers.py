@@ -3,6 +3,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
+
 from pellucid.decode.engines.workers import LONG_ENOUGH, Workers
 
 
@@ -36,3 +38,21 @@ def test_long_work_measures_once_and_remembers(tmp_path: Path) -> None:
     assert Workers(8, record).count == 8  # another machine
     record.write_text("no JSON")
     assert Workers(2, record).count == 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "count"),
+    [
+        ({4: 1.0, 2: 0.9}, 4),  # a little faster may be chance
+        ({4: 1.0, 2: 0.5, 1: 0.45}, 2),
+        ({4: 1.0, 2: 0.5, 1: 0.3}, 1),
+        ({4: 1.0, 2: 2.0}, 4),
+    ],
+)
+def test_fewer_workers_must_be_clearly_faster(
+    seconds: dict[int, float], count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Workers, "_seconds", lambda _self, _run, _trial, workers: seconds[workers])
+    workers = Workers(4, tmp_path / "workers.json")
+    list(workers.map(str, range(LONG_ENOUGH * 8)))
+    assert workers.count == count

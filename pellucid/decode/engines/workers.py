@@ -21,6 +21,7 @@ Job = TypeVar("Job")
 Done = TypeVar("Done")
 
 LONG_ENOUGH = 40  # times the jobs of one trial
+CLEARLY = 0.8  # of the time: where the difference is smaller, a busy moment of the machine would decide for good
 
 
 class Workers:
@@ -48,12 +49,12 @@ class Workers:
             yield from pool.map(run, jobs)
 
     def _measure(self, run: Callable[[Job], Done], trial: Sequence[Job]) -> None:
-        """Halve the workers for as long as that is faster."""
+        """Halve the workers for as long as that is clearly faster."""
         self._measured = True
         count, seconds = self.most, self._seconds(run, trial, self.most)
         while count > 1:
             fewer = self._seconds(run, trial, count // 2)
-            if fewer >= seconds:
+            if fewer > CLEARLY * seconds:
                 break
             count, seconds = count // 2, fewer
         self.count = count
