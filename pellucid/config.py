@@ -198,15 +198,6 @@ class TrainConfig(Config):
     label_smoothing: float = setting(
         default=0.1, doc="probability spread evenly over the vocabulary", least=0, most=0.9
     )
-    consistency: float = setting(
-        default=0.0,
-        doc="weight of how far two passes over a batch, with other dropout each, disagree (R-Drop; 5 is usual); "
-        "takes twice the time; 0: one pass",
-        least=0,
-    )
-    consistency_from: int = setting(
-        default=0, doc="step from which `consistency` counts: a run has to learn before it can overfit", least=0
-    )
     clip: float = setting(default=1.0, doc="largest norm of the gradient; 0: no limit", least=0)
     average: int = setting(default=5, doc="how many of the last checkpoints the final model averages; 1: none", least=1)
     ema: float = setting(

@@ -140,12 +140,11 @@ def update(training: Training, group: list[Batch]) -> tuple[float, float]:
     model, config, progress, world = training.model, training.config, training.progress, training.world
     parameters = list(model.parameters())
     [count] = world.sum(sum(batch.target_tokens for batch in group))
-    consistency = config.consistency if progress.step >= config.consistency_from else 0.0
     total = 0.0
 
     def loss_of(batch: Batch) -> torch.Tensor:
         with training.device.autocast():
-            return batch_loss(model, batch, config.label_smoothing, consistency)
+            return batch_loss(model, batch, config.label_smoothing)
 
     for place, batch in enumerate(group):
         seed = _mix(config.seed, progress.step, world.number(place))

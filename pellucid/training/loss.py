@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 CHUNK = 2**22  # logits held at a time: they stay in the processor's cache, and are never held whole
 
@@ -80,74 +79,3 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None)
-
-
-def consistent_cross_entropy(
-    first: Tensor,
-    second: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    targets: Tensor,
-    label_smoothing: float,
-    consistency: float,
-) -> Tensor:
-    """The loss of tokens that went through the model twice, with other dropout each time (R-Drop, Liang et al. 2021):
-
-        (cross-entropy of the first + of the second) / 2 + consistency / 4 * (KL(p1 || p2) + KL(p2 || p1))
-
-    first and second: (tokens, d_model). What a network says should not hang on which of its parts were dropped.
-    """
-    with torch.autocast(first.device.type, enabled=False):
-        first, second = first.to(weight.dtype), second.to(weight.dtype)
-        curved: Tensor = _ChunkedConsistency.apply(first, second, weight, bias, consistency)  # type: ignore[no-untyped-call]
-        # The part of the cross-entropy that is linear in the logits, mean of both passes.
-        features = (first + second) / 2
-        linear = (1.0 - label_smoothing) * (features * functional.embedding(targets, weight)).sum()
-        linear = linear + label_smoothing * (features @ weight.mean(dim=0)).sum()
-        if bias is not None:
-            linear = linear + (1.0 - label_smoothing) * bias[targets].sum()
-            linear = linear + label_smoothing * len(targets) * bias.mean()
-    return curved - linear
-
-
-class _ChunkedConsistency(torch.autograd.Function):
-    """With d = z1 - z2 the two divergences together are sum (p1 - p2) d: the normalisers of the softmax cancel.
-
-    With k = consistency / 4, (log sum exp z1 + log sum exp z2) / 2 + k (KL(p1 || p2) + KL(p2 || p1)) has the gradients
-
-        z1:  p1 (1/2 + k (1 + d - p1 . d)) - k p2        z2:  p2 (1/2 + k (1 - d + p2 . d)) - k p1
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | None, consistency: float
-    ) -> Tensor:
-        k = consistency / 4
-        total = first.new_zeros(())
-        grad_first, grad_second = torch.empty_like(first), torch.empty_like(second)
-        grad_weight = torch.zeros_like(weight)
-        grad_bias = None if bias is None else torch.zeros_like(bias)
-        rows = max(1, CHUNK // (2 * len(weight)))
-        for start in range(0, len(first), rows):
-            part = slice(start, start + rows)
-            z1, z2 = (functional.linear(features[part], weight, bias) for features in (first, second))
-            d = z1 - z2  # (rows, vocabulary), as z1, z2, p1 and p2
-            log_total_1, log_total_2 = (z.logsumexp(dim=-1, keepdim=True) for z in (z1, z2))
-            p1, p2 = z1.sub_(log_total_1).exp_(), z2.sub_(log_total_2).exp_()
-            mean_1, mean_2 = ((p * d).sum(dim=-1, keepdim=True) for p in (p1, p2))
-            total += (log_total_1 + log_total_2).sum() / 2 + k * (mean_1 - mean_2).sum()
-            d *= k
-            grad_z1 = (d + (0.5 + k - k * mean_1)).mul_(p1).sub_(p2, alpha=k)
-            grad_z2 = (0.5 + k + k * mean_2 - d).mul_(p2).sub_(p1, alpha=k)
-            torch.matmul(grad_z1, weight, out=grad_first[part])
-            torch.matmul(grad_z2, weight, out=grad_second[part])
-            grad_weight.addmm_(grad_z1.T, first[part]).addmm_(grad_z2.T, second[part])
-            if grad_bias is not None:
-                grad_bias += (grad_z1 + grad_z2).sum(dim=0)
-        ctx.save_for_backward(grad_first, grad_second, grad_weight, grad_bias)
-        return total
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return (*(None if made is None else made * grad for made in ctx.saved_tensors), None)

@@ -16,7 +16,7 @@ from pellucid.metrics import bleu, chrf, exact_match
 from pellucid.nn import Cache, Transformer
 from pellucid.text.batch import Batch, ordered_batches, pad
 from pellucid.text.corpus import Corpus
-from pellucid.training.loss import consistent_cross_entropy, cross_entropy
+from pellucid.training.loss import cross_entropy
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,11 @@ class Validation:
         return exp(min(self.loss, 700.0))
 
 
-def batch_loss(
-    model: Transformer, batch: Batch, label_smoothing: float = 0.0, consistency: float = 0.0
-) -> torch.Tensor:
-    """The summed loss of a batch's real target tokens; padding is not even projected. With `consistency` the batch goes
-    through the model twice, side by side, and the two passes are held to agree."""
+def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0) -> torch.Tensor:
+    """The summed loss of a batch's real target tokens; padding is not even projected."""
     device = model.source_embedding.weight.device
     source, source_keep, target_in, target_keep, target_out = (
-        torch.from_numpy(np.tile(array, (2, 1)) if consistency else array).to(
-            device
-        )  # (2 * batch, ...) or (batch, ...)
+        torch.from_numpy(array).to(device)
         for array in (batch.source, batch.source_keep, batch.target_in, batch.target_keep, batch.target_out)
     )
     features = model.features(target_in, model.encode(source, source_keep), source_keep, target_keep)
@@ -51,11 +46,7 @@ def batch_loss(
     # (batch, target, d_model) -> (real tokens, d_model)
     features = features.flatten(0, 1).index_select(0, real)
     targets = target_out.flatten().index_select(0, real)
-    weight, bias = model.output.weight, model.output.bias
-    if not consistency:
-        return cross_entropy(features, weight, bias, targets, label_smoothing)
-    first, second = features.chunk(2)  # (2 * real tokens, d_model) -> (real tokens, d_model) twice
-    return consistent_cross_entropy(first, second, weight, bias, targets[: len(first)], label_smoothing, consistency)
+    return cross_entropy(features, model.output.weight, model.output.bias, targets, label_smoothing)
 
 
 @torch.no_grad()

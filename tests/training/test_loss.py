@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from pellucid import reference
 from pellucid.training import loss as loss_module
-from pellucid.training.loss import consistent_cross_entropy, cross_entropy
+from pellucid.training.loss import cross_entropy
 
 
 def example(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -58,29 +58,3 @@ def test_equals_the_reference_where_padding_is_left_out() -> None:
 def test_large_logits_do_not_overflow() -> None:
     features, weight = torch.full((2, 4), 100.0), torch.stack([torch.ones(4) * i for i in range(5)])
     assert cross_entropy(features, weight, None, torch.tensor([4, 0])).item() == pytest.approx(1600.0)
-
-
-@pytest.mark.parametrize("chunk", [1, 60, 10**6])
-@pytest.mark.parametrize("with_bias", [True, False])
-def test_two_passes_are_held_together_as_torch_would(
-    chunk: int, with_bias: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loss_module, "CHUNK", chunk)
-    first, weight, bias, targets = example()
-    second = example(5)[0]
-    inputs = (first, second, weight, bias) if with_bias else (first, second, weight)
-    logs = [(x @ weight.T + (bias if with_bias else 0)).log_softmax(-1) for x in (first, second)]
-    theirs = sum(functional.cross_entropy(log, targets, reduction="sum", label_smoothing=0.1) / 2 for log in logs)
-    apart = [functional.kl_div(a, b, reduction="sum", log_target=True) for a, b in (logs, logs[::-1])]
-    theirs = theirs + 3.0 / 4 * (apart[0] + apart[1])
-    ours = consistent_cross_entropy(first, second, weight, bias if with_bias else None, targets, 0.1, 3.0)
-    torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
-    for mine, other in zip(torch.autograd.grad(2 * ours, inputs), torch.autograd.grad(2 * theirs, inputs), strict=True):
-        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
-
-
-def test_equal_passes_cost_nothing_more() -> None:
-    features, weight, bias, targets = example(2)
-    once = cross_entropy(features, weight, bias, targets, 0.1)
-    twice = consistent_cross_entropy(features, features, weight, bias, targets, 0.1, 5.0)
-    torch.testing.assert_close(twice, once, rtol=1e-12, atol=1e-12)
