@@ -9,7 +9,6 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Literal
 
 from pellucid.config import DecodeConfig, Stopping, Strategy
@@ -19,6 +18,7 @@ from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
 from pellucid.decode.engines.batches import positions
 from pellucid.decode.models import DEFAULT, find_model
 from pellucid.decode.search import Hypothesis, Sentence
+from pellucid.decode.streaming import tokens_as_they_come, what_is_added
 from pellucid.decode.ways import Way, find_way
 from pellucid.errors import UserError, nearest
 from pellucid.model_files import read_config
@@ -267,18 +267,7 @@ class Translator:
         if config.strategy == "beam":
             yield self._text(engine.search([sentence], config)[0][0].tokens)
             return
-        said: list[int] = []
-        shown = ""
-        for token in _as_they_come(engine, sentence, config):
-            said.append(token)
-            text = self._text(said)
-            if text.endswith("\ufffd"):  # the rest of this character is still to come
-                continue
-            yield text[len(shown) :]
-            shown = text
-        text = self._text(said)
-        if text != shown:
-            yield text[len(shown) :]
+        yield from what_is_added(tokens_as_they_come(engine, sentence, config), self._text)
 
 
 def _write(document: Document, said: Sequence[Sequence[Translation]]) -> Translation:
@@ -316,36 +305,6 @@ def _search_until(
             raise StoppedError
         found += engine.search(sentences[start : start + BETWEEN_STOPS], config)
     return found
-
-
-def _as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig) -> Iterator[int]:
-    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own, and ends when
-    nobody waits for its tokens any more."""
-    queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
-    left = threading.Event()
-
-    def watch(_sentence: int, token: int) -> None:
-        if left.is_set():
-            raise InterruptedError("nobody waits for this translation any more")
-        queue.put(token)
-
-    def run() -> None:
-        try:
-            engine.search([sentence], config, watch)
-            queue.put(None)
-        except BaseException as error:
-            queue.put(error)  # it is raised where the tokens are waited for
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        while (item := queue.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        left.set()
-        thread.join()
 
 
 def _texts(given: object) -> list[str]:

@@ -1,0 +1,57 @@
+"""A translation as it comes: the tokens of a search while it runs, and the text that each of them adds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from queue import SimpleQueue
+
+from pellucid.config import DecodeConfig
+from pellucid.decode.engines import Engine
+from pellucid.decode.search import Sentence
+
+
+def tokens_as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig) -> Iterator[int]:
+    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own, and ends when
+    nobody waits for its tokens any more."""
+    queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
+    left = threading.Event()
+
+    def watch(_sentence: int, token: int) -> None:
+        if left.is_set():
+            raise InterruptedError("nobody waits for this translation any more")
+        queue.put(token)
+
+    def run() -> None:
+        try:
+            engine.search([sentence], config, watch)
+            queue.put(None)
+        except BaseException as error:
+            queue.put(error)  # it is raised where the tokens are waited for
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while (item := queue.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        left.set()
+        thread.join()
+
+
+def what_is_added(tokens: Iterable[int], text_of: Callable[[Sequence[int]], str]) -> Iterator[str]:
+    """What each token adds to the text of those before it."""
+    said: list[int] = []
+    shown = ""
+    for token in tokens:
+        said.append(token)
+        text = text_of(said)
+        if text.endswith("\ufffd"):  # the rest of this character is still to come
+            continue
+        yield text[len(shown) :]
+        shown = text
+    text = text_of(said)
+    if text != shown:
+        yield text[len(shown) :]
