@@ -48,9 +48,10 @@ memory: $(READY)
 	$(PYTHON) -m pytest -m proof tests/serve/test_process.py
 
 # Side by side with peers: hours, on an otherwise idle machine. `make bench DATA=folder` takes real corpora,
-# `make bench MODELS="en-de runs/mine"` translates with these models instead of training one for it.
+# `make bench MODELS="en-de runs/mine"` translates with these models instead of training one for it, `make bench ROUNDS=1`
+# measures each contender once.
 bench: $(READY)
-	$(PYTHON) -m benchmarks $(if $(DATA),--data $(DATA)) $(MODELS:%=--model %)
+	$(PYTHON) -m benchmarks $(if $(DATA),--data $(DATA)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(MODELS:%=--model %)
 
 # Does every benchmark work? No peers, small counts: its figures mean nothing.
 bench-quick: $(READY)

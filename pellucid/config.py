@@ -244,6 +244,7 @@ class DecodeConfig(Config):
         default="ctranslate2",
         doc="when a beam ends: with `beam` finished ones, or (exact) when no live hypothesis can win",
     )
+    scores: bool = setting(default=True, doc="say how likely a translation is; a greedy search is faster without")
 
     def conflicts(self) -> list[Problem]:
         problems = []

@@ -1,4 +1,4 @@
-"""Make the model of a run ready to ship: float16 weights, and CTranslate2's int8 form beside them.
+"""Make the model of a run ready to ship: float16 weights, and CTranslate2's int8 forms beside them.
 
     python recipes/ship.py runs/tatoeba-en-de pellucid/models/en-de
 
@@ -16,6 +16,8 @@ import torch
 from pellucid.decode.engines.convert import convert
 from pellucid.decode.models import find_model
 from pellucid.nn import Transformer
+from pellucid.text.target_tokens import TargetTokens
+from pellucid.text.tokenizer import Tokenizers
 
 
 def ship(run: Path, target: Path) -> None:
@@ -28,6 +30,8 @@ def ship(run: Path, target: Path) -> None:
         shutil.copyfile(model / "README.md", target / "README.md")
     shutil.rmtree(target / "ctranslate2", ignore_errors=True)
     convert(target, target / "ctranslate2", "int8")
+    for language in TargetTokens.load(target, Tokenizers.load(target)).ids:
+        convert(target, target / "ctranslate2" / str(language), "int8", language)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     print(f"{target}: {size / 1e6:.1f} MB")
 

@@ -12,11 +12,12 @@ from pellucid.decode.verify import verify
 MOST_BYTES = 25_000_000
 
 
-def test_both_forms_together_are_small_and_belong_together() -> None:
+def test_all_forms_together_are_small_and_belong_together() -> None:
     directory = find_model(DEFAULT)
     assert sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) <= MOST_BYTES
-    assert (directory / "ctranslate2" / "model.bin").is_file()
-    assert made_of(directory / "ctranslate2", directory)
+    for form in (".", "de", "en"):
+        assert (directory / "ctranslate2" / form / "model.bin").is_file()
+        assert made_of(directory / "ctranslate2" / form, directory)
     assert "CC BY 2.0 FR" in (directory / "README.md").read_text(encoding="utf-8")
 
 

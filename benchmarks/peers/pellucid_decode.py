@@ -16,9 +16,9 @@ def translate(translator: pellucid.Translator, job: Job, request: dict[str, Any]
     asked = texts[0] if len(texts) == 1 else texts  # a single text is given as such
     beam: int = request["beam"]
     if beam == 1:
-        found = translator.translate(asked, job.source, job.target, strategy="greedy")
+        found = translator.translate(asked, job.source, job.target, strategy="greedy", scores=False)
     else:
-        found = translator.translate(asked, job.source, job.target, beam=beam)
+        found = translator.translate(asked, job.source, job.target, beam=beam, scores=False)
     translations = found if isinstance(found, list) else [found]
     return [each.text for each in translations], [len(each.tokens) for each in translations]
 

@@ -61,7 +61,7 @@ def evaluate(
         read = unseen_pairs(corpus, (from_, to))
         from_, to = read[0].source_language, read[0].target_language
     sources, references = [pair.source for pair in read], [pair.target for pair in read]
-    config = DecodeConfig(strategy=strategy, beam=beam, length_penalty=length_penalty)  # type: ignore[arg-type]
+    config = DecodeConfig(strategy=strategy, beam=beam, length_penalty=length_penalty, scores=False)  # type: ignore[arg-type]
     _check_places(output, picture)
     results: list[Evaluation] = []
     if translations is not None:

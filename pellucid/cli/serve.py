@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError, nearest
 from pellucid.serve.settings import ServeConfig
@@ -78,5 +77,6 @@ def serve(
     from pellucid.serve.run import run
 
     translator = load(model, engine, compute_type=compute_type)  # type: ignore[arg-type]
-    translator.engine(DecodeConfig())  # what is wrong with the model is told now, not to the first client
+    for source, target in translator.languages.directions or [(None, None)]:
+        translator.translate("a", source, target)  # what is wrong with the model is told now, not to the first client
     run(translator, config, host, port, forwarded_allow_ips)

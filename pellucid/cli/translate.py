@@ -77,6 +77,7 @@ def translate(
         repetition_penalty=repetition_penalty,
         no_repeat_ngram=no_repeat_ngram,
         stopping=stopping,  # type: ignore[arg-type]
+        scores=format_ != "plain",
     )
     from pellucid.decode.translator import load
 

@@ -55,6 +55,13 @@ def _keep_best(scores: Floats, keep: NDArray[np.bool_]) -> Floats:
     return np.where(kept, scores, -np.inf).astype(scores.dtype)
 
 
+def only(scores: Floats, allowed: Ints) -> Floats:
+    """Nothing but the tokens `allowed`, (tokens,)."""
+    limited = np.full_like(scores, -np.inf)
+    limited[..., allowed] = scores[..., allowed]
+    return limited
+
+
 def repetition_penalty(scores: Floats, history: Ints, penalty: float) -> Floats:
     """Make tokens already said less likely: a positive logit is divided by the penalty, a negative one multiplied."""
     said = np.take_along_axis(scores, history, axis=-1)

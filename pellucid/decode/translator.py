@@ -42,7 +42,7 @@ class Translation:
     """What became of a text."""
 
     text: str
-    score: float  # mean of its sentences' scores: log-probability / length ** length_penalty
+    score: float  # mean of its sentences' scores: log-probability / length ** length_penalty; nan: nobody asked for it
     tokens: tuple[str, ...]  # of the target, readable
     alternatives: tuple[Translation, ...] = ()  # the next best, where n_best asks for them
     source: str | None = None  # the language it was taken for
@@ -95,6 +95,7 @@ class Translator:
         repetition_penalty: float = 1.0,
         no_repeat_ngram: int = 0,
         stopping: Stopping = "ctranslate2",
+        scores: bool = True,
         prefix: str | Sequence[str] | None = None,
         protect: bool = False,
         split: bool | None = None,
@@ -121,6 +122,7 @@ class Translator:
             repetition_penalty=repetition_penalty,
             no_repeat_ngram=no_repeat_ngram,
             stopping=stopping,
+            scores=scores,
         )
         translations = self.translate_all(_texts(text), source, target, config, prefix, protect, split)
         return translations[0] if isinstance(text, str) else translations

@@ -57,7 +57,7 @@ def _type(hint: Any) -> Schema:
     if get_origin(hint) is Literal:
         return {"type": "string", "enum": list(get_args(hint))}
     kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    names = {int: "integer", float: "number", type(None): "null"}
+    names = {bool: "boolean", int: "integer", float: "number", type(None): "null"}
     found = [names[kind] for kind in kinds]
     return {"type": found[0] if len(found) == 1 else found}
 

@@ -23,6 +23,8 @@ from pellucid.text.tokenizer import END, Tokenizers
 
 __all__ = ["Corpus", "is_whole"]
 
+ROWS = 65_536  # pairs that are gone through at a time
+
 
 class Side(NamedTuple):
     """One side of all pairs."""
@@ -156,6 +158,21 @@ class Corpus:
         chosen[pairs] = False
         return np.flatnonzero(chosen).astype(np.uint32) if among is None else among[chosen[among]]
 
+    def target_tokens(self) -> dict[str | None, NDArray[np.bool_]]:
+        """For each language of a target, which tokens its texts use: (vocabulary,)."""
+        used: dict[str | None, NDArray[np.bool_]] = {}
+        for side in (1, 0) if self.both_ways else (1,):
+            ids, numbers = self._sides[side].ids, self._languages[:, side]
+            for first in range(0, self.stored, ROWS):
+                rows = np.arange(first, min(first + ROWS, self.stored))
+                tokens = ids.values[ids.offsets[rows[0]] : ids.offsets[rows[-1] + 1]]
+                number_of = np.repeat(numbers[rows], ids.lengths(rows))  # (tokens,)
+                for number in np.unique(numbers[rows]).tolist():
+                    language = self._named(number)
+                    mask = used.setdefault(language, np.zeros(len(self.tokenizers.target), bool))
+                    mask[tokens[number_of == number]] = True
+        return used
+
     def _reversible(self) -> bool:
         tagged = set(self.about["languages"]) <= set(self.tokenizers.source.languages)
         return self.tokenizers.joint and tagged and bool(self._languages.all())
@@ -171,5 +188,7 @@ class Corpus:
         return self._sides[side].text[row].tobytes().decode()
 
     def _language(self, row: int, side: int) -> str | None:
-        number = int(self._languages[row, side])
+        return self._named(int(self._languages[row, side]))
+
+    def _named(self, number: int) -> str | None:
         return self.about["languages"][number - 1] if number else None

@@ -7,25 +7,29 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines.batches import positions
+from pellucid.decode.engines.batches import limited, positions
+from pellucid.decode.engines.reference import ReferenceEngine
 from pellucid.decode.search import Hypothesis, Ranking, Sentence, search
-from pellucid.reference import Transformer
 from pellucid.text.tokenizer import END, Tokenizer
 from pellucid.tracing.trace import Beam, Fate, Finished, Node
 
 
 def watched_beam(
-    model: Transformer, source: Sequence[int], config: DecodeConfig, tokenizer: Tokenizer, engine_found: Sequence[int]
+    engine: ReferenceEngine,
+    source: Sequence[int],
+    config: DecodeConfig,
+    tokenizer: Tokenizer,
+    engine_found: Sequence[int],
 ) -> Beam:
     """Search again with the reference and keep the whole tree. `engine_found` is what the engine's search found."""
+    model, tokens = engine.model, engine.target_tokens
     ids = np.array([source])
     keep = np.ones(ids.shape, dtype=np.bool_)
     cache = model.start(model.encode(ids, keep), keep)
     rankings: list[Ranking] = []
     every = config.changed(n_best=config.beam)
-    [found] = search(
-        model.step, cache, [Sentence(tuple(source))], every, positions(model.config), watch_beam=rankings.append
-    )
+    step = limited(model.step, tokens.ids.get(tokens.language(source)))
+    [found] = search(step, cache, [Sentence(tuple(source))], every, positions(model.config), watch_beam=rankings.append)
     best = [*found[0].tokens, END] if found[0].ended else list(found[0].tokens)
     return Beam(
         width=config.beam,

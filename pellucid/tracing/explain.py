@@ -46,7 +46,7 @@ def explain(
     said = found if target_text is None else _given(translator, target_text)
 
     reference = _reference(translator)
-    values, masks = _record(reference, ids, said)
+    values, masks = _record(reference.model, ids, said)
     target_tokenizer = translator.tokenizers.target
     return Trace(
         text=explained,
@@ -62,7 +62,7 @@ def explain(
         target_out=_tokens(target_tokenizer, said),
         values=values,
         masks=masks,
-        steps=steps(reference, values, engine.logits(ids, said), said, target_tokenizer),
+        steps=steps(reference.model, values, engine.logits(ids, said), said, target_tokenizer),
         beam=watched_beam(reference, ids, config, target_tokenizer, found),
         alignment=align(values, translator.config),
         heads=heads(values, translator.config),
@@ -91,10 +91,10 @@ def _given(translator: Translator, text: str) -> list[int]:
     return ids
 
 
-def _reference(translator: Translator) -> Transformer:
+def _reference(translator: Translator) -> ReferenceEngine:
     engine = translator.open("reference")
     assert isinstance(engine, ReferenceEngine)
-    return engine.model
+    return engine
 
 
 def _record(

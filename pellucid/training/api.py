@@ -12,6 +12,8 @@ from typing import Any
 from pellucid.config import ModelConfig, TrainConfig
 from pellucid.errors import Problem, UserError
 from pellucid.text.batch import batches, real_share
+from pellucid.text.corpus import Corpus
+from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
@@ -77,6 +79,8 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
         settings = replace(settings, model=data.model(settings.model))
         if world.leads:
             run.create(settings, data.tokenizers)
+            if settings.start_from is not None:  # the model may be gone when the run comes to its end
+                TargetTokens.load(Path(settings.start_from), data.tokenizers).save(run.checkpoints)
         with _locked(run, world):
             return _train(run, settings, data, display, world)
 
@@ -152,11 +156,23 @@ def _save_model(run: Run, settings: Settings, training: Training) -> None:
     training.model.save(draft)
     training.data.tokenizers.save(draft)
     learn_languages(settings.data, training.data.corpus).save(draft / "languages.json")
+    _target_tokens(run, settings, training.data.corpus).save(draft)
     (draft / "README.md").write_text(model_card(settings, training), encoding="utf-8")
     for path in draft.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())
     draft.rename(run.model)
+
+
+def _target_tokens(run: Run, settings: Settings, corpus: Corpus) -> TargetTokens:
+    """What the model may say. One that goes on from another keeps what that one could say; one that saw words cut anew
+    at each reading (BPE dropout) has no rule."""
+    if settings.train.bpe_dropout:
+        return TargetTokens(corpus.tokenizers, {})
+    found = TargetTokens.learn(corpus)
+    if settings.start_from is None:
+        return found
+    return found.joined(TargetTokens.load(run.checkpoints, corpus.tokenizers))
 
 
 def _draw(run: Run, display: Display) -> None:

@@ -229,14 +229,14 @@ def test_what_ctranslate2_refuses(make_model: MakeModel) -> None:
 
 
 def test_the_converted_form_is_made_once_and_known_by_its_weights(make_model: MakeModel, own_cache: Path) -> None:
-    directory = make_model()
-    opened(directory, "ctranslate2")
+    directory, asked = make_model(), sentences(1)
+    opened(directory, "ctranslate2").search(asked, DecodeConfig())
     [made] = (own_cache / "ctranslate2").iterdir()
     before = (made / "model.bin").stat().st_mtime_ns
-    opened(directory, "ctranslate2")
+    opened(directory, "ctranslate2").search(asked, DecodeConfig())
     assert (made / "model.bin").stat().st_mtime_ns == before
-    opened(make_model(seed=1), "ctranslate2")
-    opened(directory, "ctranslate2", "int8")
+    opened(make_model(seed=1), "ctranslate2").search(asked, DecodeConfig())
+    opened(directory, "ctranslate2", "int8").search(asked, DecodeConfig())
     assert len(list((own_cache / "ctranslate2").iterdir())) == 3  # nothing half-made is left beside them
 
 
@@ -278,14 +278,14 @@ def test_a_damaged_form_is_told_with_its_place(make_model: MakeModel, tmp_path: 
     whole = (directory / "ctranslate2" / "model.bin").read_bytes()
     (directory / "ctranslate2" / "model.bin").write_bytes(whole[:100])
     with pytest.raises(UserError, match="delete it"):
-        opened(directory, "ctranslate2", None)
+        opened(directory, "ctranslate2", None).search(sentences(1), DecodeConfig())
 
 
 def test_a_tokenizer_of_another_model_is_noticed(make_model: MakeModel, tmp_path: Path) -> None:
     directory = tmp_path / "model"
     shutil.copytree(make_model(vocabulary=320), directory)
     with pytest.raises(UserError, match="do not belong together"):
-        opened(directory, "ctranslate2")
+        opened(directory, "ctranslate2").search(sentences(1), DecodeConfig())
 
 
 def test_separate_vocabularies_convert(make_model: MakeModel) -> None:

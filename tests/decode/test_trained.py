@@ -15,6 +15,7 @@ from pellucid.decode.search import Sentence, search
 from pellucid.decode.translator import EngineChoice, Translator, load
 from pellucid.decode.verify import verify
 from pellucid.reference import Transformer
+from pellucid.text.target_tokens import TargetTokens
 
 Numbers = Callable[[str, int, int, int], list[str]]
 
@@ -54,11 +55,20 @@ def whole_prefix(tokens: np.ndarray, cache: Uncached) -> tuple[np.ndarray, Uncac
 
 def slow_translations(translator: Translator, texts: list[str], config: DecodeConfig) -> list[str]:
     model = Transformer.load(translator.directory)
+    german = set(TargetTokens.load(translator.directory, translator.tokenizers).ids["de"].tolist())
+    others = [token for token in range(len(translator.tokenizers.target)) if token not in german]
+    assert others
+
+    def in_german(tokens: np.ndarray, cache: Uncached) -> tuple[np.ndarray, Uncached]:
+        logits, cache = whole_prefix(tokens, cache)
+        logits[..., others] = -np.inf
+        return logits, cache
+
     found = []
     for text in texts:
         ids = np.array([translator.tokenizers.encode_source(text, "de")])
         cache = Uncached(model, ids, np.zeros((1, 1, 0), dtype=np.int64))
-        [[best, *_]] = search(whole_prefix, cache, [Sentence(tuple(ids[0].tolist()))], config)
+        [[best, *_]] = search(in_german, cache, [Sentence(tuple(ids[0].tolist()))], config)
         found.append(translator.tokenizers.target.decode(best.tokens))
     return found
 

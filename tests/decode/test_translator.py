@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -10,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pellucid.config import DecodeConfig
+from pellucid.config import DecodeConfig, Strategy
 from pellucid.decode.models import find_model
-from pellucid.decode.translator import Translation, Translator, load
+from pellucid.decode.translator import EngineChoice, Translation, Translator, load
 from pellucid.decode.ways import find_way
 from pellucid.errors import UserError
 from pellucid.text.languages import LanguageIdentifier
@@ -38,6 +39,20 @@ def test_one_text_gives_one_translation_and_a_list_a_list(translator: Translator
     assert alone.target == "de"
     assert alone.score < 0
     assert translator.tokenizers.target.decode(translator.tokenizers.target.encode(alone.text)) == alone.text
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch", "reference"])
+@pytest.mark.parametrize("strategy", ["greedy", "beam"])
+def test_without_scores_the_translation_is_the_same(
+    make_model: MakeModel, engine: EngineChoice, strategy: Strategy
+) -> None:
+    translator, texts = load(make_model(), engine), ["the cat sat on the mat", "we see the tree", "a dog"]
+    scored = translator.translate(texts, target="de", strategy=strategy)
+    unscored = translator.translate(texts, target="de", strategy=strategy, scores=False)
+    assert isinstance(scored, list)
+    assert isinstance(unscored, list)
+    assert all(math.isfinite(each.score) for each in scored)
+    assert [(each.text, each.tokens) for each in scored] == [(each.text, each.tokens) for each in unscored]
 
 
 @pytest.mark.parametrize(

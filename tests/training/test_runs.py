@@ -18,6 +18,8 @@ from safetensors.torch import load_file
 
 from pellucid.errors import UserError
 from pellucid.text.batch import Batch
+from pellucid.text.target_tokens import UNTAGGED, TargetTokens
+from pellucid.text.tokenizer import Tokenizers
 from pellucid.training import loop
 from pellucid.training.api import prepare_data, resume_run, start_run
 from pellucid.training.display import Display
@@ -38,7 +40,8 @@ def test_run_directory_is_as_promised(trained: Run) -> None:
         p.name for p in trained.directory.iterdir()
     }
     names = {p.name for p in trained.model.iterdir()}
-    assert names == {"config.json", "tokenizer.json", "model.safetensors", "languages.json", "README.md"}
+    files = {"config.json", "tokenizer.json", "model.safetensors", "languages.json", "target_tokens.json", "README.md"}
+    assert names == files
     steps = [entry for entry in trained.history() if "loss" in entry]
     assert [entry["step"] for entry in steps] == list(range(1, 25))
     assert set(steps[0]) == {"step", "loss", "learning_rate", "tokens_per_second", "seconds"}
@@ -292,6 +295,37 @@ def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
     shutil.rmtree(base)
     resume_run(run)
     assert model_bytes(run) == model_bytes(whole)
+    assert said(run) == said(whole)
+
+
+def said(run: Run) -> set[str]:
+    """All that the model of a run may say; empty: everything."""
+    tokenizers = Tokenizers.load(run.model)
+    ids = TargetTokens.load(run.model, tokenizers).ids
+    return set(tokenizers.target.pieces(ids[UNTAGGED])) if ids else set()
+
+
+def test_a_model_says_the_tokens_of_its_targets(settings: Settings, tmp_path: Path) -> None:
+    """Also after it went on with other targets; all tokens if it saw them cut in other ways."""
+    rng = random.Random(1)
+    sides = [sorted({"".join(rng.choices(letters, k=4)) for _ in range(80)}) for letters in ("abcdefgh", "stuvwxyz")]
+    source, target, few = (tmp_path / name for name in ("source", "target", "few"))
+    for path, words in ((source, sides[0]), (target, sides[1]), (few, ["stuv"])):
+        path.write_text("".join(" ".join(rng.choices(words, k=6)) + "\n" for _ in range(80)), encoding="utf-8")
+
+    def run(name: str, data: dict[str, str], bpe_dropout: float = 0.0) -> Run:
+        train = settings.train.changed(bpe_dropout=bpe_dropout, steps=2).to_dict()
+        model = {} if "start_from" in data else {"model": settings.model.to_dict() | {"vocabulary": 600}}
+        return start_run(Run(tmp_path / name), Settings.of({"data": data, "train": train, **model}))
+
+    first = run("first", {"source": str(source), "target": str(target)})
+    sources, targets = ({f"Ġ{word}" for word in words} for words in sides)
+    assert len(targets & said(first)) > 40
+    assert not sources & said(first)
+    second = run("second", {"source": str(source), "target": str(few), "start_from": str(first.model)})
+    new = Tokenizers.load(first.model).target
+    assert said(second) == said(first) | set(new.pieces(new.encode("stuv")))
+    assert not said(run("dropping", {"source": str(source), "target": str(target)}, bpe_dropout=0.1))
 
 
 @pytest.mark.parametrize("changed", ["source", "valid_source"])

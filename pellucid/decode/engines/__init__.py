@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pellucid.config import DecodeConfig
 from pellucid.decode.search import Hypothesis, Sentence, Watch
 from pellucid.errors import UserError
+from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 
 EngineName = Literal["ctranslate2", "torch", "reference"]
@@ -49,17 +50,18 @@ def open_engine(
     name: EngineName, directory: Path, tokenizers: Tokenizers, compute_type: ComputeType | None = None
 ) -> Engine:
     """The engine of a model directory. Each is imported when it is asked for."""
+    target_tokens = TargetTokens.load(directory, tokenizers)
     if name == "ctranslate2":
         from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
 
-        return CTranslate2Engine(directory, tokenizers, compute_type)
+        return CTranslate2Engine(directory, tokenizers, target_tokens, compute_type)
     if name == "torch":
         if find_spec("torch") is None:
             remedy = "pip install 'pellucid[train]', or use another engine"
             raise UserError("PyTorch is not installed", "engine", remedy)
         from pellucid.decode.engines.torch import TorchEngine
 
-        return TorchEngine(directory)
+        return TorchEngine(directory, target_tokens)
     from pellucid.decode.engines.reference import ReferenceEngine
 
-    return ReferenceEngine(directory)
+    return ReferenceEngine(directory, target_tokens)

@@ -1,4 +1,4 @@
-"""Which sentences go through a model together: those of equal length.
+"""Which sentences go through a model together: those of equal length, into the same language.
 
 Without padding, a sentence's numbers do not depend on its mates; a batch of mixed lengths would not keep that promise
 in int8 arithmetic, whose scales would change with the padding.
@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from pellucid.config import DecodeConfig, ModelConfig
-from pellucid.decode.filters import Ints
+from pellucid.decode.filters import Floats, Ints, only
 from pellucid.decode.search import Hypothesis, Sentence, Step, Watch, search
+from pellucid.text.target_tokens import TargetTokens
 
 TOKENS = 2048  # of one batch at most
 
@@ -33,6 +34,27 @@ def equal_lengths(lengths: Sequence[tuple[int, ...]], rows: int = 64) -> Iterato
         yield from (group[first::count] for first in range(count))
 
 
+def by_language(sentences: Sequence[Sentence], target_tokens: TargetTokens) -> dict[str | None, list[int]]:
+    """The places of the sentences for whose targets the tokens of a language are set, and (None) of those that may say
+    everything."""
+    groups: dict[str | None, list[int]] = {}
+    for place, sentence in enumerate(sentences):
+        groups.setdefault(target_tokens.language(*sentence), []).append(place)
+    return groups
+
+
+def limited(step: Step, allowed: Ints | None) -> Step:
+    """A step after which only the tokens `allowed` may be said; None: all of them."""
+    if allowed is None:
+        return step
+
+    def limited_step(tokens: Ints, cache: Any) -> tuple[Floats, Any]:
+        scores, cache = step(tokens, cache)
+        return only(scores, allowed), cache
+
+    return limited_step
+
+
 def positions(config: ModelConfig) -> int | None:
     """How many positions a model has; None: as many as are asked for."""
     return config.max_length if config.positions == "learned" else None
@@ -44,16 +66,20 @@ def search_in_batches(
     sentences: Sequence[Sentence],
     config: DecodeConfig,
     model: ModelConfig,
+    target_tokens: TargetTokens,
     watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """Search batch by batch. `start` encodes sources, (rows, length), and gives the cache of the first step."""
     found: list[list[Hypothesis]] = [[] for _ in sentences]
-    for places in equal_lengths([(len(sentence.source),) for sentence in sentences]):
-        batch = [sentences[place] for place in places]
-        source = np.array([sentence.source for sentence in batch], dtype=np.int64)
-        results = search(step, start(source), batch, config, positions(model), _placed(watch, places))
-        for place, result in zip(places, results, strict=True):
-            found[place] = result
+    for language, group in by_language(sentences, target_tokens).items():
+        step_of_language = limited(step, target_tokens.ids.get(language))
+        for chosen in equal_lengths([(len(sentences[place].source),) for place in group]):
+            places = [group[each] for each in chosen]
+            batch = [sentences[place] for place in places]
+            source = np.array([sentence.source for sentence in batch], dtype=np.int64)
+            results = search(step_of_language, start(source), batch, config, positions(model), _placed(watch, places))
+            for place, result in zip(places, results, strict=True):
+                found[place] = result
     return found
 
 

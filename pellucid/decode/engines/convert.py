@@ -21,6 +21,8 @@ from pellucid.config import ModelConfig
 from pellucid.errors import UserError
 from pellucid.model_files import CONFIG, WEIGHTS, read_config, read_weights
 from pellucid.reference.functions import EPSILON, sinusoidal
+from pellucid.text.target_tokens import FILE as TARGET_TOKENS
+from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import SPECIALS, Tokenizer, Tokenizers
 
 Weights = Mapping[str, NDArray[np.floating]]
@@ -31,15 +33,20 @@ MADE_OF = "weights.txt"
 POSITIONS = 2048  # rows of an exported position table: 4 MB at d_model 512
 
 
-def convert(directory: Path, out: Path, compute_type: ComputeType) -> None:
-    """Write the CTranslate2 form of a model directory to `out`: all of it, or nothing."""
+def convert(directory: Path, out: Path, compute_type: ComputeType, language: str | None = None) -> None:
+    """Write the CTranslate2 form of a model directory to `out`: all of it, or nothing. The form of a `language` has the
+    target tokens of that language alone."""
     config = read_config(directory)
     check_supported(config)
     weights = {name: weight.astype(np.float32) for name, weight in read_weights(directory, config).items()}
-    spec = _spec(config, weights)  # float32 also where the file holds float16, which few processors compute with
     tokenizers = Tokenizers.load(directory)
+    said = np.arange(config.target_tokens)
+    if language is not None:
+        said = TargetTokens.load(directory, tokenizers).ids[language]
+    spec = _spec(config, weights, said)  # float32 also where the file holds float16, which few processors compute with
+    target_pieces = _vocabulary(tokenizers.target, config.target_tokens, directory)
     spec.register_source_vocabulary(_vocabulary(tokenizers.source, config.source_tokens, directory))
-    spec.register_target_vocabulary(_vocabulary(tokenizers.target, config.target_tokens, directory))
+    spec.register_target_vocabulary([target_pieces[token] for token in said])
     spec.config.unk_token = SPECIALS[0]  # nothing is unknown to a vocabulary of bytes, but the library wants a name
     spec.config.layer_norm_epsilon = EPSILON
     spec.validate()
@@ -66,9 +73,10 @@ def made_of(converted: Path, directory: Path) -> bool:
 
 
 def content_hash(directory: Path) -> str:
-    """Tells other weights, another config or another tokenizer."""
+    """Tells other weights, another config, another tokenizer or other target tokens."""
     total = hashlib.sha256()
-    for path in sorted([directory / CONFIG, directory / WEIGHTS, *directory.glob("tokenizer*.json")]):
+    texts = [path for pattern in ("tokenizer*.json", TARGET_TOKENS) for path in directory.glob(pattern)]
+    for path in sorted([directory / CONFIG, directory / WEIGHTS, *texts]):
         try:
             with path.open("rb") as file:
                 total.update(hashlib.file_digest(file, "sha256").digest())
@@ -97,7 +105,8 @@ def _vocabulary(tokenizer: Tokenizer, size: int, directory: Path) -> list[str]:
     return tokenizer.pieces(range(size))
 
 
-def _spec(config: ModelConfig, weights: Weights) -> Any:
+def _spec(config: ModelConfig, weights: Weights, said: NDArray[np.int64]) -> Any:
+    """`said`: the tokens a target may have, (tokens,)."""
     with _torch_out_of_sight():
         from ctranslate2.specs import TransformerSpec
         from ctranslate2.specs.common_spec import Activation
@@ -123,10 +132,10 @@ def _spec(config: ModelConfig, weights: Weights) -> Any:
     decoder = TransformerDecoderSpec(config.decoder_layers, **shape)
     name = "source_embedding" if config.tie == "all" else "target_embedding"
     encoder.embeddings[0].weight = weights["source_embedding.weight"]
-    decoder.embeddings.weight = weights[f"{name}.weight"]
-    decoder.projection.weight = weights["output.weight" if config.tie == "none" else f"{name}.weight"]
+    decoder.embeddings.weight = weights[f"{name}.weight"][said]
+    decoder.projection.weight = weights["output.weight" if config.tie == "none" else f"{name}.weight"][said]
     if config.output_bias:
-        decoder.projection.bias = weights["output.bias"]
+        decoder.projection.bias = weights["output.bias"][said]
     fill = _Filler(config, weights)
     fill.stack(encoder, "encoder")
     fill.stack(decoder, "decoder")

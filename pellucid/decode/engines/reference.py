@@ -14,14 +14,16 @@ from pellucid.decode.engines.batches import search_in_batches
 from pellucid.decode.filters import Ints
 from pellucid.decode.search import Hypothesis, Sentence, Watch
 from pellucid.reference import Cache, Transformer, log_softmax
+from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import START
 
 
 class ReferenceEngine:
     name: EngineName = "reference"
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, target_tokens: TargetTokens) -> None:
         self.model = Transformer.load(directory)
+        self.target_tokens = target_tokens
 
     def refuses(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
         return ""
@@ -29,7 +31,9 @@ class ReferenceEngine:
     def search(
         self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
-        return search_in_batches(self._start, self.model.step, sentences, config, self.model.config, watch)
+        return search_in_batches(
+            self._start, self.model.step, sentences, config, self.model.config, self.target_tokens, watch
+        )
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
         ids = np.array([source])

@@ -20,6 +20,7 @@ from pellucid.decode.engines.batches import equal_lengths, search_in_batches
 from pellucid.decode.filters import Floats, Ints
 from pellucid.decode.search import Hypothesis, Sentence, Watch
 from pellucid.nn import Cache, Transformer
+from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import START
 
 
@@ -37,8 +38,9 @@ def _one_thread() -> Iterator[None]:
 class TorchEngine:
     name: EngineName = "torch"
 
-    def __init__(self, directory: Path, dtype: torch.dtype = torch.float64) -> None:
+    def __init__(self, directory: Path, target_tokens: TargetTokens, dtype: torch.dtype = torch.float64) -> None:
         self.model = Transformer.load(directory).to(dtype)
+        self.target_tokens = target_tokens
 
     def refuses(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
         return ""
@@ -47,7 +49,9 @@ class TorchEngine:
         self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
         with torch.inference_mode(), _one_thread():
-            return search_in_batches(self._start, self._step, sentences, config, self.model.config, watch)
+            return search_in_batches(
+                self._start, self._step, sentences, config, self.model.config, self.target_tokens, watch
+            )
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
         logits: NDArray[np.floating] = self._forward([source], [target])[0].numpy()

@@ -9,7 +9,7 @@ what is still watched when Python ends is ended first.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pellucid.decode.search import Watch
@@ -19,10 +19,11 @@ from pellucid.text.tokenizer import END
 class Watching:
     """The callback of one search."""
 
-    def __init__(self, watch: Watch, places: Sequence[int], prefix: int) -> None:
+    def __init__(self, watch: Watch, places: Sequence[int], prefix: int, ids: Mapping[str, int]) -> None:
         self._watch: Watch | None = watch
         self._places = places  # of the sentences in the request
         self._prefix = prefix  # tokens that are not shown
+        self._ids = ids  # of the tokens, whatever numbers they have in this form of the model
         self._error: BaseException | None = None
         self._stop = False
         self._done = threading.Event()
@@ -30,8 +31,9 @@ class Watching:
     def __call__(self, step: Any) -> bool:
         """Whether to stop. An error must not pass through a worker: it waits until the search is over."""
         try:
-            if self._watch and step.token_id != END and step.step >= self._prefix:
-                self._watch(self._places[step.batch_id], step.token_id)
+            token = self._ids[step.token]
+            if self._watch and token != END and step.step >= self._prefix:
+                self._watch(self._places[step.batch_id], token)
         except BaseException as error:
             self._error, self._stop = error, True
         return self._stop

@@ -1,0 +1,94 @@
+"""Which tokens a target may have: those that its language uses in the training text, and every byte.
+
+A joint vocabulary holds the words of both languages; a token that the target language never uses is never right. A
+search that leaves such tokens out cannot slip into the other language, and a smaller output layer is most of what makes
+a small model faster. No text is lost with it: whatever can be written can be written in bytes.
+
+Stored as `target_tokens.json` in the model directory. Where the file is missing, everything may be said.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.errors import UserError
+from pellucid.text.tokenizer import BYTE_OF, SPECIALS, Tokenizers
+
+if TYPE_CHECKING:
+    from pellucid.text.corpus import Corpus
+
+FILE = "target_tokens.json"
+UNTAGGED = "target"  # stands for the language where a model has one way and no tags
+LEAST_GAIN = 0.1  # of the vocabulary left out: for less, a search of its own is not worth having
+
+
+class TargetTokens:
+    """The tokens of each language that has a rule, as a mask: (vocabulary,)."""
+
+    def __init__(self, tokenizers: Tokenizers, masks: Mapping[str, NDArray[np.bool_]]) -> None:
+        self._tokenizers, self._masks = tokenizers, dict(masks)
+        self._heads = {_head(tokenizers, language): language for language in masks}
+        self.ids: dict[str | None, NDArray[np.int64]] = {name: np.flatnonzero(mask) for name, mask in masks.items()}
+
+    @classmethod
+    def learn(cls, corpus: Corpus) -> Self:
+        """From the targets of a corpus, as they are tokenised without BPE dropout."""
+        tokenizers = corpus.tokenizers
+        always = np.zeros(len(tokenizers.target), bool)
+        always[: len(SPECIALS)] = True
+        tags = len(tokenizers.target.languages)  # between the special tokens and the bytes; no target has one
+        always[len(SPECIALS) + tags :][: len(BYTE_OF)] = True
+        masks: dict[str, NDArray[np.bool_]] = {}
+        for language, used in corpus.target_tokens().items():
+            name = language if tokenizers.source.languages and language else UNTAGGED
+            masks[name] = masks.get(name, always) | used
+        return cls(tokenizers, masks)
+
+    @classmethod
+    def load(cls, directory: Path, tokenizers: Tokenizers) -> Self:
+        path = directory / FILE
+        if not path.exists():
+            return cls(tokenizers, {})
+        size = len(tokenizers.target)
+        try:
+            packed = {
+                name: np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
+                for name, text in json.loads(path.read_text(encoding="utf-8")).items()
+            }
+            if any(len(bits) != -(-size // 8) for bits in packed.values()):
+                raise ValueError(f"it is not for a vocabulary of {size}")
+            return cls(
+                tokenizers, {name: np.unpackbits(bits, count=size).astype(bool) for name, bits in packed.items()}
+            )
+        except (OSError, ValueError, TypeError, AttributeError, UserError) as error:
+            raise UserError(f"cannot be used: {error}", str(path), "copy the model again, whole") from error
+
+    def save(self, directory: Path) -> None:
+        """Write the rules that are worth having, if there are any."""
+        worth = {name: mask for name, mask in sorted(self._masks.items()) if mask.mean() <= 1 - LEAST_GAIN}
+        if worth:
+            packed = {name: base64.b64encode(np.packbits(mask).tobytes()).decode() for name, mask in worth.items()}
+            (directory / FILE).write_text(json.dumps(packed, indent=1) + "\n", encoding="utf-8")
+
+    def joined(self, earlier: Self) -> Self:
+        """What a model may say that learned from one corpus after another: what has no rule in both has none."""
+        both = self._masks.keys() & earlier._masks.keys()
+        return type(self)(self._tokenizers, {name: self._masks[name] | earlier._masks[name] for name in both})
+
+    def language(self, source: Sequence[int], prefix: Sequence[int] = ()) -> str | None:
+        """The language whose rule holds for a target of this source: None if there is no rule, or if the target must
+        begin with something else."""
+        name = self._heads.get(tuple(source[:1]), self._heads.get(()))
+        keeps_to_it = name is not None and (not prefix or bool(self._masks[name][list(prefix)].all()))
+        return name if keeps_to_it else None
+
+
+def _head(tokenizers: Tokenizers, language: str) -> tuple[int, ...]:
+    return () if language == UNTAGGED else tuple(tokenizers.head(language))
