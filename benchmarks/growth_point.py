@@ -85,7 +85,7 @@ def make_model(folder: str, vocabulary: int) -> dict[str, Any]:
     tokenizers = Tokenizers(tokenizer, tokenizer)
     Transformer(preset("tiny", vocabulary=len(tokenizer)), seed=1).save(directory)
     tokenizers.save(directory)
-    open_engine("ctranslate2", directory, tokenizers)
+    open_engine("ctranslate2", directory, tokenizers).score([((END,), (END,))])  # converts it
     return {"model": str(directory), "vocabulary": len(tokenizer)}
 
 

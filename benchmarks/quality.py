@@ -246,7 +246,7 @@ def main() -> None:
         default=[],
         type=Path,
         metavar="RUN",
-        help="runs that these stand on (a teacher, a model to start from): their minutes count",
+        help="runs that these stand on (a teacher, a model to start from): their minutes of training count",
     )
     parser.add_argument("--recipe", type=Path, default=RECIPE, help="to train from, where no run is given")
     arguments = parser.parse_args()
@@ -255,6 +255,7 @@ def main() -> None:
         raise SystemExit("benchmarks.quality: give --data, the folder that holds multi30k-tok (or --quick)")
     if arguments.quick:
         shutil.rmtree(folder, ignore_errors=True)  # what an earlier version left says nothing about this one
+    _all_finished(arguments.before)
     data = arguments.data or made_up(folder)
     directories = arguments.runs
     if not directories:
@@ -262,10 +263,8 @@ def main() -> None:
         changes = QUICK_TRAIN if arguments.quick else {}
         directories = [train(arguments.recipe, data, folder / "run", changes, arguments.threads).directory]
     before = sum(Trained(Run(directory)).minutes for directory in arguments.before)
+    _all_finished(directories)
     runs = [Trained(Run(directory), before) for directory in directories]
-    unfinished = [str(trained.run.directory) for trained in runs if not trained.run.model.exists()]
-    if unfinished:
-        raise UserError("no finished run", ", ".join(unfinished), "go on with pellucid train --resume")
     qualities = [measure(trained, data) for trained in runs]
     rows = [*map(row, qualities), *average(qualities)]
     figures = {"runs": [asdict(quality) for quality in qualities]}
@@ -275,6 +274,12 @@ def main() -> None:
     draw(picture(arguments, report.name), runs, qualities)
     for signature in dict.fromkeys(quality.signature for quality in qualities):
         print(signature)
+
+
+def _all_finished(directories: Sequence[Path]) -> None:
+    unfinished = [str(directory) for directory in directories if not Run(directory).model.exists()]
+    if unfinished:
+        raise UserError("no finished run", ", ".join(unfinished), "go on with pellucid train --resume")
 
 
 if __name__ == "__main__":

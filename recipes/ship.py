@@ -16,6 +16,7 @@ import torch
 from pellucid.decode.engines.convert import convert
 from pellucid.decode.models import find_model
 from pellucid.nn import Transformer
+from pellucid.text.target_tokens import FILE as TARGET_TOKENS
 from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 
@@ -23,6 +24,7 @@ from pellucid.text.tokenizer import Tokenizers
 def ship(run: Path, target: Path) -> None:
     model = find_model(run)
     Transformer.load(model).save(target, dtype=torch.float16)
+    (target / TARGET_TOKENS).unlink(missing_ok=True)  # an earlier model's
     for path in model.iterdir():
         if path.suffix == ".json" and path.name != "config.json":
             shutil.copyfile(path, target / path.name)
@@ -31,7 +33,7 @@ def ship(run: Path, target: Path) -> None:
     shutil.rmtree(target / "ctranslate2", ignore_errors=True)
     convert(target, target / "ctranslate2", "int8")
     for language in TargetTokens.load(target, Tokenizers.load(target)).ids:
-        convert(target, target / "ctranslate2" / str(language), "int8", language)
+        convert(target, target / "ctranslate2" / language, "int8", language)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     print(f"{target}: {size / 1e6:.1f} MB")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pellucid
-from pellucid.decode.engines.convert import made_of
+from pellucid.decode.engines.convert import content_hash, made_of
 from pellucid.decode.models import DEFAULT, find_model
 from pellucid.decode.verify import verify
 
@@ -17,7 +17,7 @@ def test_all_forms_together_are_small_and_belong_together() -> None:
     assert sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) <= MOST_BYTES
     for form in (".", "de", "en"):
         assert (directory / "ctranslate2" / form / "model.bin").is_file()
-        assert made_of(directory / "ctranslate2" / form, directory)
+        assert made_of(directory / "ctranslate2" / form, content_hash(directory))
     assert "CC BY 2.0 FR" in (directory / "README.md").read_text(encoding="utf-8")
 
 
@@ -33,6 +33,11 @@ def test_it_translates_both_ways(text: str, target: str, expected: str) -> None:
     translation = pellucid.load().translate(text, target=target)
     assert isinstance(translation, pellucid.Translation)
     assert expected.lower() in translation.text.lower()
+
+
+def test_what_ships_is_what_its_weights_give() -> None:
+    texts = ["Where is the station?", "I have two brothers.", "Ich habe keine Zeit.", "Das weiß ich nicht."]
+    assert pellucid.load().translate(texts) == pellucid.load(compute_type="int8").translate(texts)
 
 
 def test_its_engines_are_right() -> None:

@@ -77,6 +77,5 @@ def serve(
     from pellucid.serve.run import run
 
     translator = load(model, engine, compute_type=compute_type)  # type: ignore[arg-type]
-    for source, target in translator.languages.directions or [(None, None)]:
-        translator.translate("a", source, target)  # what is wrong with the model is told now, not to the first client
+    translator.open_all()  # what is wrong with the model is told now, not to the first client
     run(translator, config, host, port, forwarded_allow_ips)

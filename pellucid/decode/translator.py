@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import islice
+from math import nan
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +24,7 @@ from pellucid.decode.ways import Way, find_way
 from pellucid.errors import UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.tokenizer import Tokenizers
+from pellucid.text.tokenizer import END, Tokenizers
 
 LONGEST = 256  # tokens of a source sentence at most, as in training; a longer one is cut
 
@@ -171,7 +172,7 @@ class Translator:
     ) -> Iterator[str]:
         """The translation as it comes: token by token with greedy search and sampling, sentence by sentence with a
         beam, whose best hypothesis is not known before its end."""
-        config = config or DecodeConfig(strategy="greedy")
+        config = (config or DecodeConfig(strategy="greedy")).changed(scores=False)
         if config.n_best > 1:
             raise UserError("a stream shows one translation", "n_best", "leave it out")
         [document] = read([text], [self.way(text, source, target)], self.tokenizers, self.longest)
@@ -204,6 +205,12 @@ class Translator:
             names.insert(0, "ctranslate2")
         return names
 
+    def open_all(self) -> None:
+        """Have ready whatever a request may need, so that what is wrong with the model is told now."""
+        for source, target in self.languages.directions or [(None, None)]:
+            self.translate("a", source, target)
+        self.engine(DecodeConfig()).score([((END,), (END,))])
+
     def open(self, name: EngineName) -> Engine:
         """The engine of that name, opened once."""
         with self._opening:
@@ -224,7 +231,7 @@ class Translator:
         begin = [self.tokenizers.target.encode(prefix) if prefix else [] for prefix in prefixes]
         sentences = [document.sentences(prefix) for document, prefix in zip(documents, begin, strict=True)]
         found = self._search([sentence for each in sentences for sentence in each], config, stop)
-        said = iter([[self._say(hypothesis) for hypothesis in hypotheses] for hypotheses in found])
+        said = iter([[self._say(hypothesis, config.scores) for hypothesis in hypotheses] for hypotheses in found])
         return [
             _write(document, list(islice(said, len(each)))) for document, each in zip(documents, sentences, strict=True)
         ]
@@ -242,10 +249,10 @@ class Translator:
         results = dict(zip(different, found, strict=True))
         return [results[sentence] for sentence in sentences]
 
-    def _say(self, hypothesis: Hypothesis) -> Translation:
+    def _say(self, hypothesis: Hypothesis, scored: bool) -> Translation:
         """Ids -> text."""
         tokens, score, _ = hypothesis
-        return Translation(self._text(tokens), score, tuple(map(self._readable, tokens)))
+        return Translation(self._text(tokens), score if scored else nan, tuple(map(self._readable, tokens)))
 
     def _text(self, tokens: Sequence[int]) -> str:
         """What a sentence says. It is one line, as its source was, whatever a model may say."""

@@ -1,8 +1,8 @@
 """Which tokens a target may have: those that its language uses in the training text, and every byte.
 
 A joint vocabulary holds the words of both languages; a token that the target language never uses is never right. A
-search that leaves such tokens out cannot slip into the other language, and a smaller output layer is most of what makes
-a small model faster. No text is lost with it: whatever can be written can be written in bytes.
+search that leaves such tokens out cannot slip into the other language, and has a smaller output layer, which is most of
+the work of a small model. No text is lost with it: whatever can be written can be written in bytes.
 
 Stored as `target_tokens.json` in the model directory. Where the file is missing, everything may be said.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -34,8 +35,9 @@ class TargetTokens:
 
     def __init__(self, tokenizers: Tokenizers, masks: Mapping[str, NDArray[np.bool_]]) -> None:
         self._tokenizers, self._masks = tokenizers, dict(masks)
-        self._heads = {_head(tokenizers, language): language for language in masks}
-        self.ids: dict[str | None, NDArray[np.int64]] = {name: np.flatnonzero(mask) for name, mask in masks.items()}
+        self._tagged = bool(tokenizers.source.languages)
+        self._heads = {tuple(tokenizers.head(name)): name for name in masks}
+        self.ids = {name: np.flatnonzero(mask) for name, mask in masks.items()}
 
     @classmethod
     def learn(cls, corpus: Corpus) -> Self:
@@ -56,26 +58,22 @@ class TargetTokens:
         path = directory / FILE
         if not path.exists():
             return cls(tokenizers, {})
-        size = len(tokenizers.target)
+        known = tokenizers.source.languages or (UNTAGGED,)
         try:
-            packed = {
-                name: np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
-                for name, text in json.loads(path.read_text(encoding="utf-8")).items()
-            }
-            if any(len(bits) != -(-size // 8) for bits in packed.values()):
-                raise ValueError(f"it is not for a vocabulary of {size}")
-            return cls(
-                tokenizers, {name: np.unpackbits(bits, count=size).astype(bool) for name, bits in packed.items()}
-            )
-        except (OSError, ValueError, TypeError, AttributeError, UserError) as error:
+            packed = json.loads(path.read_text(encoding="utf-8")).items()
+            masks = {_checked(name, known): _unpacked(text, len(tokenizers.target)) for name, text in packed}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
             raise UserError(f"cannot be used: {error}", str(path), "copy the model again, whole") from error
+        return cls(tokenizers, masks)
 
     def save(self, directory: Path) -> None:
-        """Write the rules that are worth having, if there are any."""
+        """Write the rules that are worth having; where there are none, there is no file."""
         worth = {name: mask for name, mask in sorted(self._masks.items()) if mask.mean() <= 1 - LEAST_GAIN}
-        if worth:
-            packed = {name: base64.b64encode(np.packbits(mask).tobytes()).decode() for name, mask in worth.items()}
+        packed = {name: base64.b64encode(np.packbits(mask).tobytes()).decode() for name, mask in worth.items()}
+        if packed:
             (directory / FILE).write_text(json.dumps(packed, indent=1) + "\n", encoding="utf-8")
+        else:
+            (directory / FILE).unlink(missing_ok=True)
 
     def joined(self, earlier: Self) -> Self:
         """What a model may say that learned from one corpus after another: what has no rule in both has none."""
@@ -85,10 +83,27 @@ class TargetTokens:
     def language(self, source: Sequence[int], prefix: Sequence[int] = ()) -> str | None:
         """The language whose rule holds for a target of this source: None if there is no rule, or if the target must
         begin with something else."""
-        name = self._heads.get(tuple(source[:1]), self._heads.get(()))
+        name = self._heads.get(tuple(source[:1]) if self._tagged else ())
         keeps_to_it = name is not None and (not prefix or bool(self._masks[name][list(prefix)].all()))
         return name if keeps_to_it else None
 
+    def allowed(self, language: str | None) -> NDArray[np.int64] | None:
+        """The tokens of that language; None: all of them."""
+        return None if language is None else self.ids[language]
 
-def _head(tokenizers: Tokenizers, language: str) -> tuple[int, ...]:
-    return () if language == UNTAGGED else tuple(tokenizers.head(language))
+
+def _checked(name: str, known: Sequence[str]) -> str:
+    """A name becomes that of a folder, so it must be one that a language can have."""
+    if name not in known or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        raise ValueError(f"the model has no target language {name!r}")
+    return name
+
+
+def _unpacked(text: str, size: int) -> NDArray[np.bool_]:
+    bits = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
+    if len(bits) != -(-size // 8):
+        raise ValueError(f"it is not for a vocabulary of {size}")
+    mask = np.unpackbits(bits, count=size).astype(bool)
+    if not mask[: len(SPECIALS)].all():
+        raise ValueError(f"{' '.join(SPECIALS)} must be among the tokens")
+    return mask

@@ -28,7 +28,7 @@ def watched_beam(
     cache = model.start(model.encode(ids, keep), keep)
     rankings: list[Ranking] = []
     every = config.changed(n_best=config.beam)
-    step = limited(model.step, tokens.ids.get(tokens.language(source)))
+    step = limited(model.step, tokens.allowed(tokens.language(source)))
     [found] = search(step, cache, [Sentence(tuple(source))], every, positions(model.config), watch_beam=rankings.append)
     best = [*found[0].tokens, END] if found[0].ended else list(found[0].tokens)
     return Beam(

@@ -50,7 +50,7 @@ def steps(
 
 
 def pools(logits: Array) -> tuple[Pool, ...]:
-    """What greedy search, top-k and top-p would draw from, by the filters that decoding itself uses."""
+    """What greedy search, top-k and top-p would draw from if every token might be said, by the filters of decoding."""
     probabilities = softmax(logits)
     kept = {
         ("greedy", 1.0): filters.top_k(logits, 1),

@@ -76,11 +76,10 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
     with together(settings.model, settings.train) as world:
         with world.first_alone():  # before the directory is made: a wrong file leaves nothing behind
             data = prepare_data(settings)
+            earlier = TargetTokens.load(Path(start), data.tokenizers) if start else None
         settings = replace(settings, model=data.model(settings.model))
         if world.leads:
-            run.create(settings, data.tokenizers)
-            if settings.start_from is not None:  # the model may be gone when the run comes to its end
-                TargetTokens.load(Path(settings.start_from), data.tokenizers).save(run.checkpoints)
+            run.create(settings, data.tokenizers, earlier)
         with _locked(run, world):
             return _train(run, settings, data, display, world)
 

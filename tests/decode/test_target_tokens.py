@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from collections.abc import Callable
@@ -177,7 +178,7 @@ def test_a_language_has_the_tokens_of_its_targets_and_all_bytes(
     sides = {"de": [pair.target for pair in PAIRS], "en": [pair.source for pair in PAIRS]}
     assert set(found.ids) == (set(sides) if both_ways else {"de"})
     for name in found.ids:
-        used = {token for ids in tokenizer.encode_batch(sides[str(name)]) for token in ids}
+        used = {token for ids in tokenizer.encode_batch(sides[name]) for token in ids}
         assert set(found.ids[name].tolist()) == {0, 1, 2, *range(5, 5 + 256), *used}
     assert found.language((DE, 20, END)) == "de"
     assert found.language((20, END)) is None
@@ -189,6 +190,35 @@ def test_a_model_of_one_way_has_one_rule_for_all(tmp_path: Path) -> None:
     found = TargetTokens.learn(corpus)
     assert set(found.ids) == {UNTAGGED}
     assert found.language((20, END)) == UNTAGGED
+
+
+def test_a_language_may_be_called_as_the_rule_of_all(tmp_path: Path) -> None:
+    pairs = [Pair("the cat sat", "die Katze lag", "source", UNTAGGED, "a:1")]
+    tagged = Tokenizer.learn([text for pair in pairs * 3 for text in pair[:2]], 300, languages=("source", UNTAGGED))
+    found = TargetTokens.learn(Corpus.build(pairs, Tokenizers(tagged, tagged), tmp_path / "corpus"))
+    assert found.language((tagged.tag(UNTAGGED), 20, END)) == UNTAGGED
+    assert found.language((tagged.tag("source"), 20, END)) is None
+
+
+def test_a_large_corpus_is_gone_through_in_parts(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [pair for pair in PAIRS for _ in range(4)]
+    corpus = Corpus.build(pairs, Tokenizers(tokenizer, tokenizer), tmp_path / "corpus", both_ways=True)
+    whole = corpus.target_tokens()
+    monkeypatch.setattr("pellucid.text.corpus.ROWS", 3)
+    for language, used in corpus.target_tokens().items():
+        np.testing.assert_array_equal(used, whole[language])
+
+
+def test_a_model_that_changed_since_it_was_opened_is_not_mixed_with_itself(
+    directory: Path, make_model: MakeModel
+) -> None:
+    engine, [sentence] = opened(directory, "ctranslate2", "int8"), sentences(1)
+    engine.search([Sentence((DE, *sentence.source[1:]))], DecodeConfig())
+    shutil.copy(make_model(seed=1) / "model.safetensors", directory / "model.safetensors")
+    with pytest.raises(UserError, match="load it again"):
+        engine.search([Sentence((EN, *sentence.source[1:]))], DecodeConfig())
 
 
 def test_what_is_kept_comes_back(directory: Path, tmp_path: Path) -> None:
@@ -214,7 +244,24 @@ def test_a_model_that_goes_on_keeps_what_it_could_say(directory: Path) -> None:
     assert set(joined.ids["de"].tolist()) == {7, *earlier.ids["de"].tolist()}
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"de": "AAAA"}', '{"de": 3}', '{"fr": ""}', '{"de": "!"}'])
+EVERYTHING = base64.b64encode(b"\xff" * 38).decode()  # a mask of 300 tokens and four more
+NOTHING = base64.b64encode(bytes(38)).decode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"de": "AAAA"}',
+        '{"de": 3}',
+        '{"de": "!"}',
+        f'{{"de": "{NOTHING}"}}',  # not even the end
+        f'{{"fr": "{EVERYTHING}"}}',
+        f'{{"../../de": "{EVERYTHING}"}}',
+        f'{{"{UNTAGGED}": "{EVERYTHING}"}}',
+    ],
+)
 def test_a_damaged_file_is_told_with_its_place(directory: Path, content: str) -> None:
     (directory / FILE).write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match="copy the model again") as told:

@@ -52,6 +52,7 @@ def test_without_scores_the_translation_is_the_same(
     assert isinstance(scored, list)
     assert isinstance(unscored, list)
     assert all(math.isfinite(each.score) for each in scored)
+    assert all(math.isnan(each.score) for each in unscored)
     assert [(each.text, each.tokens) for each in scored] == [(each.text, each.tokens) for each in unscored]
 
 

@@ -72,7 +72,7 @@ def search_in_batches(
     """Search batch by batch. `start` encodes sources, (rows, length), and gives the cache of the first step."""
     found: list[list[Hypothesis]] = [[] for _ in sentences]
     for language, group in by_language(sentences, target_tokens).items():
-        step_of_language = limited(step, target_tokens.ids.get(language))
+        step_of_language = limited(step, target_tokens.allowed(language))
         for chosen in equal_lengths([(len(sentences[place].source),) for place in group]):
             places = [group[each] for each in chosen]
             batch = [sentences[place] for place in places]

@@ -40,12 +40,12 @@ def convert(directory: Path, out: Path, compute_type: ComputeType, language: str
     check_supported(config)
     weights = {name: weight.astype(np.float32) for name, weight in read_weights(directory, config).items()}
     tokenizers = Tokenizers.load(directory)
-    said = np.arange(config.target_tokens)
-    if language is not None:
-        said = TargetTokens.load(directory, tokenizers).ids[language]
-    spec = _spec(config, weights, said)  # float32 also where the file holds float16, which few processors compute with
+    source_pieces = _vocabulary(tokenizers.source, config.source_tokens, directory)
     target_pieces = _vocabulary(tokenizers.target, config.target_tokens, directory)
-    spec.register_source_vocabulary(_vocabulary(tokenizers.source, config.source_tokens, directory))
+    allowed = TargetTokens.load(directory, tokenizers).allowed(language)
+    said = np.arange(config.target_tokens) if allowed is None else allowed
+    spec = _spec(config, weights, said)  # float32 also where the file holds float16, which few processors compute with
+    spec.register_source_vocabulary(source_pieces)
     spec.register_target_vocabulary([target_pieces[token] for token in said])
     spec.config.unk_token = SPECIALS[0]  # nothing is unknown to a vocabulary of bytes, but the library wants a name
     spec.config.layer_norm_epsilon = EPSILON
@@ -66,10 +66,10 @@ def convert(directory: Path, out: Path, compute_type: ComputeType, language: str
                 raise
 
 
-def made_of(converted: Path, directory: Path) -> bool:
-    """Whether a converted form belongs to the weights beside it; without a mark it is taken at its word."""
+def made_of(converted: Path, content: str) -> bool:
+    """Whether a converted form belongs to a model of that `content_hash`; without a mark it is taken at its word."""
     mark = converted / MADE_OF
-    return not mark.is_file() or mark.read_text(encoding="utf-8").strip() == content_hash(directory)
+    return not mark.is_file() or mark.read_text(encoding="utf-8").strip() == content
 
 
 def content_hash(directory: Path) -> str:

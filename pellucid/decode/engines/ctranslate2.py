@@ -36,10 +36,10 @@ COLDEST = 1e-6  # a temperature below takes the likeliest token; CTranslate2 wou
 SENTENCES, HYPOTHESES = 32, 80
 
 
-class Job(NamedTuple):
-    """Sentences that are searched for together: where they stand in the request, and whose tokens they may say."""
+class Group(NamedTuple):
+    """Sentences that are searched for together: by which form of the model, and where they stand in the request."""
 
-    language: str | None
+    form: Form
     places: list[int]
 
 
@@ -57,7 +57,7 @@ class CTranslate2Engine:
         check_supported(self.config)
         self.workers = Workers()
         self.target_tokens = target_tokens
-        self._forms = Forms(directory, compute_type, self.workers.most)
+        self._forms = Forms(directory, target_tokens, compute_type, self.workers.most)
         self._watched: set[Watching] = set()
         atexit.register(_let_go, weakref.ref(self))
         self._source_pieces = tokenizers.source.pieces(range(len(tokenizers.source)))
@@ -84,13 +84,13 @@ class CTranslate2Engine:
         self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in sentences]
-        jobs = self._jobs(sentences, config.beam if config.strategy == "beam" else config.n_best)
+        groups = self._groups(sentences, config.beam if config.strategy == "beam" else config.n_best)
 
-        def run(job: Job) -> list[Any]:
-            return self._search(job, [sentences[place] for place in job.places], config, watch)
+        def run(group: Group) -> list[Any]:
+            return self._search(group, [sentences[place] for place in group.places], config, watch)
 
-        for job, results in zip(jobs, self.workers.map(run, jobs), strict=True):
-            for place, result in zip(job.places, results, strict=True):
+        for group, results in zip(groups, self.workers.map(run, groups), strict=True):
+            for place, result in zip(group.places, results, strict=True):
                 found[place] = [
                     self._hypothesis(pieces, score)
                     for pieces, score in zip(result.hypotheses, result.scores or [nan], strict=True)
@@ -126,25 +126,27 @@ class CTranslate2Engine:
                 scores[place] = np.array(result.log_probs)
         return scores
 
-    def _jobs(self, sentences: Sequence[Sentence], hypotheses: int) -> list[Job]:
-        """The sentences in batches of one kind: one prefix changes how CTranslate2 treats those without."""
-        jobs = []
-        for language, group in by_language(sentences, self.target_tokens).items():
-            lengths = [(len(sentences[place].source), len(sentences[place].prefix)) for place in group]
-            for places in _batches(self._forms.of(language), lengths, hypotheses):
-                jobs.append(Job(language, [group[place] for place in places]))
-        return jobs
+    def _groups(self, sentences: Sequence[Sentence], hypotheses: int) -> list[Group]:
+        """The sentences in batches of one kind (one prefix changes how CTranslate2 treats those without), the longest
+        first."""
+        groups = []
+        for language, into_it in by_language(sentences, self.target_tokens).items():
+            form = self._forms.of(language)
+            lengths = [(len(sentences[place].source), len(sentences[place].prefix)) for place in into_it]
+            for places in _batches(form, lengths, hypotheses):
+                groups.append(Group(form, [into_it[place] for place in places]))
+        return sorted(groups, key=lambda group: -len(sentences[group.places[0]].source))
 
-    def _search(self, job: Job, sentences: list[Sentence], config: DecodeConfig, watch: Watch | None) -> list[Any]:
+    def _search(self, group: Group, sentences: list[Sentence], config: DecodeConfig, watch: Watch | None) -> list[Any]:
         prefixes = [self._named(sentence.prefix) for sentence in sentences]
         most = max_length(sentences[0], config, most_positions(self.config))
         watching = None
         if watch is not None and config.strategy != "beam":
-            watching = Watching(watch, job.places, len(sentences[0].prefix), self._target_ids)
+            watching = Watching(watch, group.places, len(sentences[0].prefix), self._target_ids)
             self._watched.add(watching)
         error = None
         try:
-            results: list[Any] = self._forms.of(job.language).translator.translate_batch(
+            results: list[Any] = group.form.translator.translate_batch(
                 [self._pieces(sentence.source) for sentence in sentences],
                 target_prefix=prefixes if prefixes[0] else None,
                 beam_size=config.beam if config.strategy == "beam" else 1,
@@ -159,7 +161,7 @@ class CTranslate2Engine:
                 max_input_length=0,
                 return_scores=config.scores or config.n_best > 1,
                 return_end_token=True,
-                sampling_topk=self._top_k(config, job.language),
+                sampling_topk=_top_k(config, group.form),
                 sampling_topp=config.top_p or 1.0,
                 sampling_temperature=config.temperature if config.temperature > COLDEST else 0,
                 callback=watching,
@@ -171,12 +173,6 @@ class CTranslate2Engine:
         if error is not None:
             raise error
         return results
-
-    def _top_k(self, config: DecodeConfig, language: str | None) -> int:
-        """How many tokens to sample from: 1 is the likeliest, 0 all."""
-        if config.strategy != "sample" or config.top_p == 0:
-            return 1
-        return min(config.top_k or 0, len(self.target_tokens.ids.get(language, self._target_pieces)))
 
     def _hypothesis(self, pieces: list[str], score: float) -> Hypothesis:
         tokens = tuple([self._target_ids[piece] for piece in pieces])
@@ -197,6 +193,13 @@ def _let_go(reference: weakref.ref[CTranslate2Engine]) -> None:
         for watching in list(engine._watched):
             watching.end()
         engine._forms.close()
+
+
+def _top_k(config: DecodeConfig, form: Form) -> int:
+    """How many tokens to sample from: 1 is the likeliest, 0 all."""
+    if config.strategy != "sample" or config.top_p == 0:
+        return 1
+    return min(config.top_k or 0, form.tokens)
 
 
 def _batches(form: Form, lengths: list[tuple[int, int]], hypotheses: int = 1) -> list[list[int]]:
