@@ -1,7 +1,8 @@
 """How many sentences a second are translated: Pellucid, CTranslate2 and Hugging Face, the same weights.
 
 CTranslate2 takes part twice: as its documentation uses it, and in the setting that is fastest for it here, which is
-searched for first on a part of the sentences: weights, workers and threads, then the size of its batches.
+searched for first on a part of the sentences: weights, workers and threads, then the size of its batches. With that
+one, the nearest, Pellucid is compared in more rounds, the two of them alone.
 
     python -m benchmarks.decoding --data DIR
     python -m benchmarks.decoding --data DIR --model runs/mine
@@ -26,6 +27,7 @@ DOCUMENTED, BEST = "CTranslate2 as documented", "CTranslate2 at its best"
 WEIGHTS, MARIAN = "Hugging Face, same weights (M2M100)", "Hugging Face, same shape (MarianMT)"
 BARS = {DOCUMENTED: (1.5, None), BEST: (1.0, 1.3), WEIGHTS: (3.0, 4.0), MARIAN: (3.0, 4.0)}
 BATCHES = [(rows, "examples") for rows in (16, 32, 64)] + [(tokens, "tokens") for tokens in (256, 512, 1024)]
+ALONE = 9  # rounds at least of Pellucid and the nearest peer
 TRIED, TRIED_BATCHES = 200, 500  # sentences on which a setting is tried; large batches show only if there are several
 
 Rates = dict[Setting, float]
@@ -109,6 +111,8 @@ def measure(
         steps = [length + 1 for length in ours.lengths]
         taking_part[MARIAN] = Contender(workers.marian, {"beam": beam, "steps": steps})
     rates = interleave({name: each.rate for name, each in taking_part.items()}, arguments.rounds)
+    duel = {name: taking_part[name].rate for name in (OURS, BEST)}
+    alone = rates if arguments.quick else interleave(duel, max(ALONE, arguments.rounds))
     if MARIAN in taking_part:
         taking_part[MARIAN].lengths = ours.lengths  # more than a translation has, it said only to fill its batch
     about: dict[str, dict[str, Any]] = {
@@ -120,6 +124,8 @@ def measure(
         }
         for name, each in taking_part.items()
     }
+    about[BEST]["pellucid_over_it"] = ratios(alone[OURS], alone[BEST])
+    about[BEST]["rounds_alone"] = {name: alone[name] for name in duel}
     about[DOCUMENTED]["setting"] = str(documented)
     about[BEST]["setting"] = str(best)
     about[BEST]["searched"] = {
