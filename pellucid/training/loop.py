@@ -88,7 +88,7 @@ def begin(
         scheduled = progress.finished or progress.step % config.checkpoint_every == 0
         checkpoints.forget_after(progress.step if scheduled else progress.step - 1)
     steps = _total_steps(config, data)
-    shards = Shards(device.shards(config.batch_tokens, model_config))
+    shards = Shards(device.shards(config.batch_tokens, model_config), device.undivided)
     return Training(run, data, config, device, shards, model, optimizer, checkpoints, progress, ema, steps, world)
 
 

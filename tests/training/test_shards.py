@@ -59,6 +59,23 @@ def test_gradients_are_those_of_backward_over_the_whole_batch(shards: int) -> No
         torch.testing.assert_close(gradient, parameter.grad, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize(("every", "count", "rows"), [(5, 2, [1]), (3, 2, [1, 1]), (3, 4, [2]), (2, 4, [1, 1, 1])])
+def test_too_few_rows_leave_the_cores_to_the_operations(every: int, count: int, rows: list[int]) -> None:
+    device = Device.of(TrainConfig(threads=4, device="cpu"))
+    torch.set_num_threads(1)
+    seen: list[tuple[int, int]] = []
+
+    def loss_of(batch: Batch) -> Tensor:
+        seen.append((len(batch.pairs), torch.get_num_threads()))
+        return weight.sum()
+
+    weight = torch.ones(1, requires_grad=True)
+    Shards(count, device.undivided).gradients(loss_of, [weight], BATCH.shard(0, every), 1, 1.0)
+    threads = 4 if len(rows) == 1 else 1
+    assert seen == [(size, threads) for size in rows]
+    assert torch.get_num_threads() == 1
+
+
 def test_dropout_differs_between_shards() -> None:
     masks = []
 
