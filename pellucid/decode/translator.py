@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import islice
 from math import nan
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pellucid.config import DecodeConfig, Stopping, Strategy
 from pellucid.decode import placeholders
@@ -20,7 +20,7 @@ from pellucid.decode.engines.batches import positions
 from pellucid.decode.models import DEFAULT, find_model
 from pellucid.decode.search import Hypothesis, Sentence
 from pellucid.decode.streaming import tokens_as_they_come, what_is_added
-from pellucid.decode.ways import Way, find_way
+from pellucid.decode.ways import Way, find_way, find_ways
 from pellucid.errors import UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
@@ -49,6 +49,14 @@ class Translation:
     source: str | None = None  # the language it was taken for
     target: str | None = None
     notes: tuple[str, ...] = ()  # what a reader should know: a sentence that had to be cut
+
+
+class Said(NamedTuple):
+    """What became of a sentence."""
+
+    text: str
+    score: float
+    tokens: tuple[str, ...]
 
 
 def load(
@@ -142,7 +150,7 @@ class Translator:
         """A translation for each text, in their order. No text's translation depends on the others. `stop` is asked
         every few sentences whether to go on; once it says so, the work ends with `StoppedError`."""
         config = config or DecodeConfig()
-        ways = [self.way(text, source, target) for text in texts]
+        ways = find_ways(self.languages, texts, source, target)
         begin = _prefixes(prefix, len(texts))
         translations = self._translate(texts, ways, begin, config, split, stop)
         if not protect:
@@ -231,7 +239,8 @@ class Translator:
         begin = [self.tokenizers.target.encode(prefix) if prefix else [] for prefix in prefixes]
         sentences = [document.sentences(prefix) for document, prefix in zip(documents, begin, strict=True)]
         found = self._search([sentence for each in sentences for sentence in each], config, stop)
-        said = iter([[self._say(hypothesis, config.scores) for hypothesis in hypotheses] for hypotheses in found])
+        every = iter(self._say([hypothesis for hypotheses in found for hypothesis in hypotheses], config.scores))
+        said = iter([list(islice(every, len(hypotheses))) for hypotheses in found])
         return [
             _write(document, list(islice(said, len(each)))) for document, each in zip(documents, sentences, strict=True)
         ]
@@ -249,14 +258,20 @@ class Translator:
         results = dict(zip(different, found, strict=True))
         return [results[sentence] for sentence in sentences]
 
-    def _say(self, hypothesis: Hypothesis, scored: bool) -> Translation:
+    def _say(self, hypotheses: Sequence[Hypothesis], scored: bool) -> list[Said]:
         """Ids -> text."""
-        tokens, score, _ = hypothesis
-        return Translation(self._text(tokens), score if scored else nan, tuple(map(self._readable, tokens)))
+        texts = self._texts([hypothesis.tokens for hypothesis in hypotheses])
+        return [
+            Said(text, score if scored else nan, tuple(map(self._readable, tokens)))
+            for text, (tokens, score, _) in zip(texts, hypotheses, strict=True)
+        ]
+
+    def _texts(self, sentences: Sequence[Sequence[int]]) -> list[str]:
+        """What sentences say. Each is one line, as its source was, whatever a model may say."""
+        return [LINE_END.sub(" ", text) for text in self.tokenizers.target.decode_batch(sentences)]
 
     def _text(self, tokens: Sequence[int]) -> str:
-        """What a sentence says. It is one line, as its source was, whatever a model may say."""
-        return LINE_END.sub(" ", self.tokenizers.target.decode(tokens))
+        return self._texts([tokens])[0]
 
     def _by_piece(
         self, text: str, way: Way, config: DecodeConfig, split: bool | None, stop: Stop | None
@@ -279,7 +294,7 @@ class Translator:
         yield from what_is_added(tokens_as_they_come(engine, sentence, config), self._text)
 
 
-def _write(document: Document, said: Sequence[Sequence[Translation]]) -> Translation:
+def _write(document: Document, said: Sequence[Sequence[Said]]) -> Translation:
     """Every sentence in its place, the best of each together, then the next best."""
     ranks = max(map(len, said), default=1)
     best, *others = [[each[min(rank, len(each) - 1)] for each in said] for rank in range(ranks)]
@@ -287,14 +302,14 @@ def _write(document: Document, said: Sequence[Sequence[Translation]]) -> Transla
     return _joined(_filled(document, best), best, document.way, alternatives, document.notes)
 
 
-def _filled(document: Document, sentences: Sequence[Translation]) -> str:
+def _filled(document: Document, sentences: Sequence[Said]) -> str:
     texts = iter(sentences)
     return "".join([next(texts).text if part.source else part.text for part in document.parts])
 
 
 def _joined(
     text: str,
-    parts: Sequence[Translation],
+    parts: Sequence[Said | Translation],
     way: Way,
     alternatives: tuple[Translation, ...] = (),
     notes: tuple[str, ...] = (),

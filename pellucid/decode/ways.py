@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.text.languages import LanguageIdentifier
 
@@ -12,24 +14,40 @@ Way = tuple[str | None, str | None]
 def find_way(known: LanguageIdentifier, text: str, source: str | None = None, target: str | None = None) -> Way:
     """As asked; what is left out (source="auto" too) is the only possibility, else the source is what the text looks
     like. Everything else is an error that says what the model can do."""
-    ways = known.directions
-    source = None if source == "auto" else source
+    return find_ways(known, [text], source, target)[0]
+
+
+def find_ways(
+    known: LanguageIdentifier, texts: Sequence[str], source: str | None = None, target: str | None = None
+) -> list[Way]:
+    """The way of each text."""
+    possible = _possible(known, None if source == "auto" else source, target)
+    return [_likeliest(known, possible, text) for text in texts]
+
+
+def _possible(known: LanguageIdentifier, source: str | None, target: str | None) -> list[Way]:
+    """The ways of a model that are as asked."""
     asked = [(place, code) for place, code in (("source", source), ("target", target)) if code is not None]
-    if not ways:
+    if not known.directions:
         if asked:
             remedy = "leave source and target out"
             raise UserError(Problem("the model knows no language codes", place, remedy) for place, _ in asked)
-        return None, None
+        return [(None, None)]
     unknown = [(place, code) for place, code in asked if code not in known.languages]
     if unknown:
         raise UserError(
             Problem(f"the model does not know the language {code!r}", place, nearest(code, known.languages))
             for place, code in unknown
         )
-    possible = [way for way in ways if source in (None, way[0]) and target in (None, way[1])]
+    possible: list[Way] = [way for way in known.directions if source in (None, way[0]) and target in (None, way[1])]
     if not possible:
         what = f"the model does not translate {source or 'anything'} into {target or 'anything'}"
         raise UserError(what, "target", _offer(known))
+    return possible
+
+
+def _likeliest(known: LanguageIdentifier, possible: list[Way], text: str) -> Way:
+    """The only way, else the one from the language that the text looks like."""
     sources = {way[0] for way in possible}
     if len(sources) > 1:
         likeliest = next(code for code, _ in known.detect(text) if code in sources)

@@ -144,8 +144,11 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids. Special ones are skipped; bytes that are no UTF-8 become U+FFFD."""
-        text: str = self.engine.decode(list(ids), skip_special_tokens=True)
-        return text
+        return self.decode_batch([list(ids)])[0]
+
+    def decode_batch(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        texts: list[str] = self.engine.decode_batch(ids, skip_special_tokens=True)
+        return texts
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The raw vocabulary strings, a character for each byte."""

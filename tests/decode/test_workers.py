@@ -20,6 +20,16 @@ def test_a_single_job_starts_no_thread(tmp_path: Path) -> None:
     assert thread is threading.current_thread()
 
 
+@pytest.mark.parametrize(("count", "threads"), [(3, 4), (2, 2)])
+def test_one_more_waits_only_where_the_engine_takes_no_more_at_once(count: int, threads: int, tmp_path: Path) -> None:
+    record = tmp_path / "workers.json"
+    record.write_text(f'{{"3": {count}}}')
+    together = threading.Barrier(threads)  # passed by that many at once, or not at all
+    list(Workers(3, record).map(lambda _: together.wait(30), range(threads)))
+    names = {name for name in Workers(3, record).map(lambda _: threading.current_thread().name, range(200))}
+    assert len(names) <= threads
+
+
 def test_short_work_measures_nothing(tmp_path: Path) -> None:
     workers = Workers(2, tmp_path / "workers.json")
     list(workers.map(str, range(4)))
