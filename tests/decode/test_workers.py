@@ -26,7 +26,7 @@ def test_one_more_waits_only_where_the_engine_takes_no_more_at_once(count: int, 
     record.write_text(f'{{"3": {count}}}')
     together = threading.Barrier(threads)  # passed by that many at once, or not at all
     list(Workers(3, record).map(lambda _: together.wait(30), range(threads)))
-    names = {name for name in Workers(3, record).map(lambda _: threading.current_thread().name, range(200))}
+    names = set(Workers(3, record).map(lambda _: threading.current_thread().name, range(200)))
     assert len(names) <= threads
 
 
