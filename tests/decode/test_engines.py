@@ -17,6 +17,8 @@ from pellucid.config import DecodeConfig
 from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
 from pellucid.decode.engines.batches import equal_lengths
 from pellucid.decode.engines.convert import POSITIONS, convert
+from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
+from pellucid.decode.engines.workers import Workers
 from pellucid.decode.search import Hypothesis, Sentence
 from pellucid.errors import UserError
 from pellucid.model_files import read_config
@@ -322,6 +324,20 @@ def test_batches_hold_equal_lengths_and_everything_once() -> None:
     for batch in batches:
         assert len({lengths[place] for place in batch}) == 1
         assert len(batch) <= 8
+
+
+@pytest.mark.parametrize(
+    ("count", "workers", "beam", "sizes"),
+    [(16, 2, 1, [8, 8]), (7, 2, 1, [7]), (16, 1, 1, [16]), (70, 2, 1, [24, 23, 23]), (40, 2, 5, [14, 13, 13])],
+)
+def test_every_worker_gets_some_of_the_sentences_unless_they_are_few(
+    count: int, workers: int, beam: int, sizes: list[int], make_model: MakeModel, tmp_path: Path
+) -> None:
+    engine = opened(make_model(), "ctranslate2", "int8")
+    assert isinstance(engine, CTranslate2Engine)
+    engine.workers = Workers(workers, tmp_path / "workers.json")
+    groups = engine._groups([Sentence((20, 21, END))] * count, beam)
+    assert [len(group.places) for group in groups] == sizes
 
 
 def test_batches_of_one_length_are_about_the_same_size() -> None:
