@@ -27,7 +27,7 @@ DOCUMENTED, BEST = "CTranslate2 as documented", "CTranslate2 at its best"
 WEIGHTS, MARIAN = "Hugging Face, same weights (M2M100)", "Hugging Face, same shape (MarianMT)"
 BARS = {DOCUMENTED: (1.5, None), BEST: (1.0, 1.3), WEIGHTS: (3.0, 4.0), MARIAN: (3.0, 4.0)}
 BATCHES = [(rows, "examples") for rows in (16, 32, 64)] + [(tokens, "tokens") for tokens in (256, 512, 1024)]
-ALONE = 9  # rounds at least of Pellucid and the nearest peer
+ALONE = 25  # rounds at least of Pellucid and the nearest peer
 TRIED, TRIED_BATCHES = 200, 500  # sentences on which a setting is tried; large batches show only if there are several
 
 Rates = dict[Setting, float]
