@@ -2,7 +2,7 @@
 
 CTranslate2 takes part twice: as its documentation uses it, and in the setting that is fastest for it here, which is
 searched for first on a part of the sentences: weights, workers and threads, then the size of its batches. With that
-one, the nearest, Pellucid is compared in more rounds, the two of them alone.
+one, the nearest, Pellucid is compared in more rounds, the two of them alone, from which the figures of both are.
 
     python -m benchmarks.decoding --data DIR
     python -m benchmarks.decoding --data DIR --model runs/mine
@@ -14,6 +14,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 from benchmarks.drawing import publish
@@ -29,6 +30,7 @@ BARS = {DOCUMENTED: (1.5, None), BEST: (1.0, 1.3), WEIGHTS: (3.0, 4.0), MARIAN: 
 BATCHES = [(rows, "examples") for rows in (16, 32, 64)] + [(tokens, "tokens") for tokens in (256, 512, 1024)]
 ALONE = 25  # rounds at least of Pellucid and the nearest peer
 TRIED, TRIED_BATCHES = 200, 500  # sentences on which a setting is tried; large batches show only if there are several
+TRIALS = 3
 
 Rates = dict[Setting, float]
 """Sentences a second."""
@@ -66,14 +68,13 @@ def search(threads: int, rate: Callable[[Setting, int], float]) -> tuple[Rates, 
 
 
 def try_out(settings: Sequence[Setting], rate: Callable[[Setting], float]) -> Rates:
-    """The better of two trials; what is not half as fast as the best so far gets no second one."""
-    rates: Rates = {}
-    for setting in settings:
-        figure = rate(setting)
-        if figure >= max(rates.values(), default=0) / 2:
-            figure = max(figure, rate(setting))
-        rates[setting] = figure
-        print(f"trying CTranslate2: {setting!s:<60} {figure:10,.1f}", file=sys.stderr, flush=True)
+    """The medians of some trials, in turns; what is not half as fast as the best in the first one gets no more."""
+    first = {setting: rate(setting) for setting in settings}
+    near = [setting for setting in settings if first[setting] >= max(first.values()) / 2]
+    more = [{setting: rate(setting) for setting in near} for _ in range(TRIALS - 1)]
+    rates = first | {setting: median(turn[setting] for turn in (first, *more)) for setting in near}
+    for setting, figure in rates.items():
+        print(f"tried CTranslate2: {setting!s:<60} {figure:10,.1f}", file=sys.stderr, flush=True)
     return rates
 
 
@@ -112,20 +113,19 @@ def measure(
         taking_part[MARIAN] = Contender(workers.marian, {"beam": beam, "steps": steps})
     rates = interleave({name: each.rate for name, each in taking_part.items()}, arguments.rounds)
     duel = {name: taking_part[name].rate for name in (OURS, BEST)}
-    alone = rates if arguments.quick else interleave(duel, max(ALONE, arguments.rounds))
+    alone = interleave(duel, arguments.rounds if arguments.quick else max(ALONE, arguments.rounds))
     if MARIAN in taking_part:
         taking_part[MARIAN].lengths = ours.lengths  # more than a translation has, it said only to fill its batch
-    about: dict[str, dict[str, Any]] = {
-        name: {
-            "sentences_a_second": spread(rates[name]),
-            "tokens_a_second": spread([rate * sum(each.lengths) / len(each.texts) for rate in rates[name]]),
+    about: dict[str, dict[str, Any]] = {}
+    for name, each in taking_part.items():
+        own, ours_beside = alone.get(name, rates[name]), alone[OURS] if name in alone else rates[OURS]
+        about[name] = {
+            "sentences_a_second": spread(own),
+            "tokens_a_second": spread([rate * sum(each.lengths) / len(each.texts) for rate in own]),
             "bleu": None if name == MARIAN else bleu(each.texts, references).score,
-            "pellucid_over_it": ratios(rates[OURS], rates[name]),
+            "pellucid_over_it": ratios(ours_beside, own),
         }
-        for name, each in taking_part.items()
-    }
-    about[BEST]["pellucid_over_it"] = ratios(alone[OURS], alone[BEST])
-    about[BEST]["rounds_alone"] = {name: alone[name] for name in duel}
+    about[BEST]["rounds_alone"] = alone
     about[DOCUMENTED]["setting"] = str(documented)
     about[BEST]["setting"] = str(best)
     about[BEST]["searched"] = {

@@ -327,13 +327,21 @@ def test_batches_hold_equal_lengths_and_everything_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "workers", "beam", "sizes"),
-    [(16, 2, 1, [8, 8]), (7, 2, 1, [7]), (16, 1, 1, [16]), (70, 2, 1, [24, 23, 23]), (40, 2, 5, [14, 13, 13])],
+    ("count", "workers", "beam", "width", "sizes"),
+    [
+        (16, 2, 1, 32, [8, 8]),
+        (16, 4, 1, 32, [8, 8]),
+        (7, 2, 1, 32, [7]),
+        (16, 1, 1, 32, [16]),
+        (70, 2, 1, 32, [24, 23, 23]),
+        (40, 2, 5, 32, [14, 13, 13]),
+        (64, 2, 5, 256, [32, 32]),
+    ],
 )
-def test_every_worker_gets_some_of_the_sentences_unless_they_are_few(
-    count: int, workers: int, beam: int, sizes: list[int], make_model: MakeModel, tmp_path: Path
+def test_no_batch_has_more_than_a_workers_share_unless_that_is_little(
+    count: int, workers: int, beam: int, width: int, sizes: list[int], make_model: MakeModel, tmp_path: Path
 ) -> None:
-    engine = opened(make_model(), "ctranslate2", "int8")
+    engine = opened(make_model(d_model=width), "ctranslate2", "int8")
     assert isinstance(engine, CTranslate2Engine)
     engine.workers = Workers(workers, tmp_path / "workers.json")
     groups = engine._groups([Sentence((20, 21, END))] * count, beam)

@@ -14,7 +14,7 @@ import pytest
 from pellucid.config import DecodeConfig, Strategy
 from pellucid.decode.models import find_model
 from pellucid.decode.translator import EngineChoice, Translation, Translator, load
-from pellucid.decode.ways import find_way
+from pellucid.decode.ways import find_way, find_ways
 from pellucid.errors import UserError
 from pellucid.text.languages import LanguageIdentifier
 
@@ -267,6 +267,9 @@ def test_ways() -> None:
         find_way(THREE, "x", "de", "fr")
     with pytest.raises(UserError, match="no language codes"):
         find_way(LanguageIdentifier(), "x", target="de")
+    assert find_ways(BOTH, []) == []
+    with pytest.raises(UserError, match="does not know the language 'xx'"):  # a wrong code is wrong for no text too
+        find_ways(BOTH, [], "xx")
 
 
 def test_models_are_found_by_name_or_directory(make_model: MakeModel, tmp_path: Path) -> None:

@@ -26,8 +26,9 @@ def test_one_more_waits_only_where_the_engine_takes_no_more_at_once(count: int, 
     record.write_text(f'{{"3": {count}}}')
     together = threading.Barrier(threads)  # passed by that many at once, or not at all
     list(Workers(3, record).map(lambda _: together.wait(30), range(threads)))
-    names = set(Workers(3, record).map(lambda _: threading.current_thread().name, range(200)))
-    assert len(names) <= threads
+    too_many = threading.Barrier(threads + 1)
+    with pytest.raises(threading.BrokenBarrierError):
+        list(Workers(3, record).map(lambda _: too_many.wait(1), range(threads + 1)))
 
 
 def test_short_work_measures_nothing(tmp_path: Path) -> None:
