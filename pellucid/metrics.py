@@ -68,11 +68,18 @@ TOKENISED = re.compile(r"\S [.,!?;:](?: |$)|@@ |▁|&(?:apos|quot|amp);")
 def bleu(
     translations: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: str = "13a"
 ) -> Score:
+    """The usual BLEU counts up to four words in a row. Where no reference has as many, even a perfect translation would
+    have 0: there it counts as far as they go, and the signature says so (eff:yes)."""
     from sacrebleu import BLEU
 
     tokenised = tokenize == "none"  # and meant to be: sacrebleu need not warn of it
-    metric = BLEU(lowercase=lowercase, force=tokenised, tokenize=tokenize)
-    return _sacrebleu("BLEU", metric, translations, references)
+    usual, short = (
+        BLEU(lowercase=lowercase, force=tokenised, tokenize=tokenize, effective_order=order) for order in (False, True)
+    )
+    score = _sacrebleu("BLEU", usual, translations, references)
+    if score.score or _sacrebleu("BLEU", usual, references, references).score:
+        return score
+    return _sacrebleu("BLEU", short, translations, references)
 
 
 def chrf(translations: Sequence[str], references: Sequence[str]) -> Score:

@@ -25,6 +25,19 @@ def test_bleu_by_hand() -> None:
     assert metrics.bleu([translation], [reference]).score == pytest.approx(by_hand)
 
 
+def test_bleu_of_texts_too_short_for_four_words_in_a_row_counts_as_far_as_they_go() -> None:
+    short = ["KEY red x2", "KEY blue x9"]
+    perfect = metrics.bleu(short, short)
+    assert perfect.score == pytest.approx(100)
+    assert "eff:yes" in perfect.signature
+    # 5 of 6 words are right, 3 of 4 pairs, 1 of 2 triples
+    half = metrics.bleu(["KEY red x2", "KEY blue x8"], short)
+    assert half.score == pytest.approx(100 * (5 / 6 * 3 / 4 * 1 / 2) ** (1 / 3))
+    one_is_long = metrics.bleu(short, [*short[:1], "KEY blue x9 and more"])
+    assert one_is_long.score == 0
+    assert "eff:no" in one_is_long.signature
+
+
 def test_rouge_by_hand() -> None:
     # The longest common subsequence of 4 and 5 words is 3: F1 = 2 * 3 / 9.
     assert metrics.rouge_l(["a b c d"], ["A x b d y"]).score == pytest.approx(100 * 6 / 9)

@@ -13,14 +13,15 @@ from pellucid.errors import UserError
 
 
 def models(
-    words: Annotated[list[str] | None, typer.Argument(metavar="[show NAME]", help="A name or a directory.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="[[show] NAME]", help="A name or a directory.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the models that ship, or show one: its languages, its size, its card."""
-    if words and (words[0] != "show" or len(words) > 2):
-        raise UserError(" ".join(words), "models", "pellucid models, or pellucid models show NAME")
     if words:
-        _show(find_model(words[1] if len(words) == 2 else DEFAULT), as_json)
+        names = words[1:] if words[0] == "show" else words
+        if len(names) > 1:
+            raise UserError(f"{len(names)} names", "models", "one at a time: pellucid models show NAME")
+        _show(find_model(names[0] if names else DEFAULT), as_json)
         return
     found = {name: facts(path) for name, path in shipped_models().items()}
     if as_json:

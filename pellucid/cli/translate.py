@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
@@ -94,6 +96,9 @@ def translate(
             yield from _lines(text, translation, format_)
 
     if texts:
+        for text in texts:
+            if "\n" not in text and Path(text).is_file():
+                print(f"pellucid: {text!r} is taken as a text; for the lines of that file: < {text}", file=sys.stderr)
         _write(run(texts))
         return
     given = standard_input()
@@ -150,23 +155,33 @@ def _stream(
 def _chunks(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
     """Lines as they arrive, some at a time, and how many bytes they took. Whoever types or feeds a pipe line by line
     is answered line by line."""
-    rest, first = b"", 1
+    rest, count = b"", 0
+    broken: list[int] = []  # lines that are not UTF-8
+
+    def decoded(line: bytes) -> str:
+        nonlocal count
+        count += 1
+        if count == 1:
+            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise UserError("is UTF-16", "standard input", "save the file as UTF-8, or: iconv -f utf-16 -t utf-8")
+            line = line.removeprefix(codecs.BOM_UTF8)
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            broken.append(count)
+            return line.decode(errors="replace")
+
     read = getattr(stream, "read1", stream.read)
     while data := read(CHUNK):
         *whole, rest = (rest + data).split(b"\n")
         if whole:
-            yield [_decoded(line, first + place) for place, line in enumerate(whole)], len(data)
-            first += len(whole)
+            yield list(map(decoded, whole)), len(data)
     if rest:
-        yield [_decoded(rest, first)], len(rest)
-
-
-def _decoded(line: bytes, number: int) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        print(f"pellucid: line {number} is not UTF-8: what cannot be read became U+FFFD", file=sys.stderr)
-        return line.decode(errors="replace")
+        yield [decoded(rest)], len(rest)
+    if broken:
+        more = f" and {len(broken) - 1} more are" if len(broken) > 1 else " is"
+        what = f"line {broken[0]}{more} not UTF-8: what cannot be read became U+FFFD"
+        print(f"pellucid: {what} (for Latin-1: iconv -f latin1 -t utf-8)", file=sys.stderr)
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def find_model(name: str | Path) -> Path:
     if (directory / "model" / CONFIG).is_file():  # a run directory
         return directory / "model"
     if (directory / "config.toml").is_file():
-        raise UserError("this run has no model yet", str(directory), f"go on with pellucid train --resume {directory}")
+        remedy = f"go on with pellucid train --resume {directory}, or end it by adding --minutes 0"
+        raise UserError("this run has no model yet", str(directory), remedy)
     if directory.is_dir():
         raise UserError(f"has no {CONFIG}: it is no model directory", str(directory), "give the folder of a model")
     none = "no model ships with this copy: train one, see pellucid train --help, or give the folder of a model"

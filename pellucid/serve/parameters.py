@@ -13,6 +13,7 @@ from fastapi import HTTPException, Request
 
 MOST_FIELDS = 1000
 BODY_SECONDS = 30  # for a body to arrive
+NOT_UTF8 = "a field is not text in UTF-8"
 
 
 async def read_parameters(request: Request) -> dict[str, Any]:
@@ -25,7 +26,7 @@ async def read_parameters(request: Request) -> dict[str, Any]:
     if kind == "application/json" or kind.endswith("+json"):
         return query | _json(body)
     if kind == "application/x-www-form-urlencoded":
-        return query | _fields(body.decode("utf-8", "replace"))
+        return query | _fields(_utf8(body))
     if kind == "multipart/form-data":
         return query | _parts(request.headers["content-type"], body)
     raise HTTPException(415, "the body is neither JSON nor a form: say which in Content-Type")
@@ -51,7 +52,7 @@ def _json(body: bytes) -> dict[str, Any]:
     try:
         values = json.loads(body.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError):
-        raise HTTPException(400, "the body is not valid JSON in UTF-8") from None
+        raise HTTPException(400, "the body is not valid JSON in UTF-8 (Content-Type: application/json)") from None
     if not isinstance(values, dict):
         raise HTTPException(400, "the body is not a JSON object")
     return values
@@ -59,7 +60,9 @@ def _json(body: bytes) -> dict[str, Any]:
 
 def _fields(text: str) -> dict[str, Any]:
     try:
-        return _gathered(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        return _gathered(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"))
+    except UnicodeDecodeError:
+        raise HTTPException(400, NOT_UTF8) from None
     except ValueError:
         raise HTTPException(400, f"more than {MOST_FIELDS} fields") from None
 
@@ -75,8 +78,15 @@ def _parts(content_type: str, body: bytes) -> dict[str, Any]:
         name = part.get_param("name", header="content-disposition")
         content = part.get_payload(decode=True)
         if isinstance(name, str) and isinstance(content, bytes):
-            fields.append((name, content.decode("utf-8", "replace")))
+            fields.append((name, _utf8(content)))
     return _gathered(fields)
+
+
+def _utf8(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise HTTPException(400, NOT_UTF8) from None
 
 
 def _gathered(fields: list[tuple[str, str]]) -> dict[str, Any]:

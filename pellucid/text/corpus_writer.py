@@ -114,10 +114,11 @@ class _Writer:
     def _target_number(self, pair: Pair) -> int:
         tags = self.tokenizers.source.languages
         if tags and pair.target_language not in tags:
-            language = pair.target_language or "unknown"
-            raise UserError(
-                f"the tokenizer has no tag for its target language, {language}", pair.place, f"known: {', '.join(tags)}"
-            )
+            known = f"known: {', '.join(tags)}"
+            if pair.target_language is None:
+                raise UserError("its target language is not given", pair.place, f"add --from and --to; {known}")
+            what = f"the tokenizer has no tag for its target language, {pair.target_language}"
+            raise UserError(what, pair.place, known)
         return self._number(pair.target_language)
 
     def _number(self, language: str | None) -> int:

@@ -21,6 +21,7 @@ WORDS: dict[Part, str] = {
 }
 WIDEST = 8  # cells of a column of the alignment
 OTHERS = 3  # candidates beside the chosen one
+NEXT_BEST = 4  # the column of the steps that gives way in a narrow terminal
 MOST_STEPS = 64
 # What a terminal without Unicode shows instead.
 PLAIN = str.maketrans(
@@ -115,8 +116,8 @@ def _bands(sizes: Sequence[int], width: int) -> Iterator[list[int]]:
 
 def _steps(steps: Sequence[Step]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    for style, least in (("dim", 5), ("bold", 5), ("", 17), ("dim", 4), ("", 12), ("dim", 8)):
-        table.add_column(style=style, no_wrap=True, min_width=least)
+    for place, (style, least) in enumerate((("dim", 5), ("bold", 5), ("", 17), ("dim", 4), ("", 12), ("dim", 9))):
+        table.add_column(style=style, no_wrap=place != NEXT_BEST, min_width=least)
     table.add_row("", *(Text(heading, "dim") for heading in ("said", "probability", "bits", "next best", "top-p 0.9")))
     for position, step in enumerate(steps[:MOST_STEPS]):
         probability = step.chosen.probability

@@ -87,6 +87,8 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
 def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display | None = None) -> Run:
     """Go on with a run where its last checkpoint stands; `changes` to its TrainConfig may lengthen the budget."""
     settings = run.settings()
+    if not run.checkpoints.exists():
+        raise UserError("is gone", str(run.checkpoints), "bring it back, or begin a new run with another --out")
     fixed = [name for name in changes or {} if name in TrainConfig.names() and name not in CHANGEABLE]
     if fixed:
         remedy = f"what may change: {', '.join(CHANGEABLE)}"

@@ -200,7 +200,9 @@ def save(training: Training, snapshot: bool) -> None:
 
 def finish(training: Training, display: Display) -> None:
     """Give the model its final weights: the average, or the best single checkpoint where that has a lower loss."""
-    candidates = {"moving average": training.ema} if training.ema else {"average": training.checkpoints.average()}
+    now = {name: value.detach().clone() for name, value in training.model.weights().items()}
+    averaged = training.checkpoints.average() or now  # no scheduled checkpoint yet: the run was ended by a new budget
+    candidates = {"moving average": training.ema} if training.ema else {"average": averaged}
     best = training.checkpoints.best()
     if best is not None:
         candidates["best checkpoint"] = best

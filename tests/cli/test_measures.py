@@ -164,6 +164,7 @@ def test_models_shows_what_a_model_is(number_model: Path) -> None:
     assert about["directions"] == ["en → de", "de → en"]
     assert about["config"]["d_model"] == 32
     assert "parameters" in run("models", "show", str(number_model))
+    assert run_json("models", str(number_model)) == about
     assert isinstance(run_json("models"), dict)
     with pytest.raises(UserError, match="pellucid models show NAME"):
         run("models", "list", "all", "of", "them")

@@ -52,6 +52,32 @@ def test_bad_bytes_long_lines_and_many_empty_ones(number_model: Path) -> None:
     assert "more than 256 tokens" in err
 
 
+def test_what_marks_a_file_as_utf_8_is_no_text(number_model: Path) -> None:
+    model = ["--model", str(number_model), "--from", "en"]
+    assert pellucid("translate", *model, given="\ufeffone\ntwo\n".encode()) == ("eins\nzwei\n", "")
+    out, err = pellucid("translate", *model, given="one\ntwo\n".encode("utf-16"), fails=2)
+    assert out == ""
+    assert err.startswith("pellucid: standard input: is UTF-16 (save the file as UTF-8, or: iconv")
+
+
+def test_lines_in_another_encoding_are_told_once(number_model: Path) -> None:
+    _, err = pellucid("translate", "--model", str(number_model), "--from", "de", given="fünf\n".encode("latin1") * 60)
+    assert err == (
+        "pellucid: line 1 and 59 more are not UTF-8: what cannot be read became U+FFFD "
+        "(for Latin-1: iconv -f latin1 -t utf-8)\n"
+    )
+
+
+def test_the_name_of_a_file_is_a_text_and_the_file_is_pointed_to(
+    number_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one").write_text("two\n", encoding="utf-8")
+    out, err = pellucid("translate", "one", "--model", str(number_model))
+    assert out == "eins\n"
+    assert err == "pellucid: 'one' is taken as a text; for the lines of that file: < one\n"
+
+
 def test_nothing_in_nothing_out(number_model: Path) -> None:
     assert pellucid("translate", "--model", str(number_model), "--to", "de") == ("", "")
 

@@ -137,6 +137,8 @@ def test_what_is_wrong_is_told(shared: Any, change: dict[str, Any], told: str) -
         (b'{"q": NaN}', "application/json", 400),
         (b"[" * 50_000, "application/json", 400),
         (b'{"q": "\xff"}', "application/json", 400),
+        (b"q=m\xfcde&source=de&target=en", "application/x-www-form-urlencoded", 400),
+        (b"q=m%fcde&source=de&target=en", "application/x-www-form-urlencoded", 400),
         (b"q=a&" * 2000, "application/x-www-form-urlencoded", 400),
         (b"no parts", "multipart/form-data; boundary=edge", 400),
         (b"no parts", "multipart/form-data", 400),

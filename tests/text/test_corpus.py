@@ -93,9 +93,10 @@ def test_one_direction_needs_no_languages(tmp_path: Path) -> None:
 
 
 def test_a_language_without_a_tag_is_told_with_its_place(tmp_path: Path) -> None:
-    for language, name in ((None, "unknown"), ("fr", "fr")):
-        with pytest.raises(UserError, match=rf"x\.tsv:7: .*language, {name} \(known: de, en\)"):
-            Corpus.build([Pair("a", "b", "en", language, "x.tsv:7")], JOINT, tmp_path / "c")
+    with pytest.raises(UserError, match=r"x\.tsv:7: .*language, fr \(known: de, en\)"):
+        Corpus.build([Pair("a", "b", "en", "fr", "x.tsv:7")], JOINT, tmp_path / "c")
+    with pytest.raises(UserError, match=r"x\.tsv:7: .*not given \(add --from and --to; known: de, en\)"):
+        Corpus.build([Pair("a", "b", "en", None, "x.tsv:7")], JOINT, tmp_path / "c")
     one_way = [Pair("a", "b", "fr", "de")]  # a source needs no tag of its own, until it is a target
     Corpus.build(one_way, JOINT, tmp_path / "c")
     with pytest.raises(UserError, match="tag for each language"):

@@ -57,6 +57,13 @@ def test_fits_the_terminal(trace: Trace, width: int) -> None:
     assert all(cell_len(line.rstrip()) <= width for line in shown(trace, width).splitlines())
 
 
+def test_a_narrow_terminal_wraps_the_next_best_and_cuts_no_other_column(trace: Trace) -> None:
+    long = [replace(each, text=each.text + "x" * 12, probability=0.2) for each in trace.steps[0].candidates]
+    text = shown(replace(trace, steps=(replace(trace.steps[0], candidates=tuple(long)), *trace.steps[1:])), 80)
+    assert "top-p 0.9" in text
+    assert all(f"from {step.pools[-1].size}" in text for step in trace.steps)
+
+
 def test_too_many_tokens_for_a_table_are_listed(make_model: MakeModel) -> None:
     trace = explain(make_model(), "the cat sat on the mat by the old tree " * 3, "en", "de", target_text="ein Hund")
     text = shown(trace, 80)

@@ -71,6 +71,31 @@ def test_stopped_by_a_signal_and_resumed_the_weights_are_bit_identical(
     assert steps == list(range(1, 25))
 
 
+@pytest.mark.parametrize("step", [3, 13])  # before the first scheduled checkpoint, and between two
+def test_a_stopped_run_can_be_ended_as_it_is_and_given_more_time_after_all(
+    trained: Run, settings: Settings, tmp_path: Path, step: int
+) -> None:
+    run = Run(tmp_path / "stopped")
+    start_run(run, settings, StopAt(settings.train, step, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    resume_run(run, {"minutes": 0})
+    early = model_bytes(run)
+    if step == 3:
+        saved = load_file(run.checkpoints / "last.safetensors")
+        model = load_file(run.model / "model.safetensors")
+        assert model.keys() == {name.removeprefix("weights/") for name in saved if name.startswith("weights/")}
+        assert all(torch.equal(value, saved[f"weights/{name}"]) for name, value in model.items())
+    resume_run(run, {"minutes": 60})
+    assert early != model_bytes(run) == model_bytes(trained)
+
+
+def test_a_run_whose_checkpoints_are_gone_says_so(settings: Settings, tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    start_run(run, settings, StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    shutil.rmtree(run.checkpoints)
+    with pytest.raises(UserError, match=r"checkpoints: is gone .*another --out"):
+        resume_run(run)
+
+
 def test_a_checkpoint_by_signal_never_enters_the_average(settings: Settings, tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     start_run(run, settings, StopAt(settings.train, 13, lambda: os.kill(os.getpid(), signal.SIGINT)))
