@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MOST_POSITIONS = 64
 INK, QUIET, LINE, BEST = "#23211e", "#6a655d", "#d8d3c8", "#1f5f8b"
 TITLES: dict[Part, str] = {
-    "encoder.self_attention": "Encoder self-attention",
-    "decoder.self_attention": "Decoder self-attention",
-    "decoder.cross_attention": "Cross-attention",
+    "encoder.self_attention": "Encoder self-attention: each source token (a row) looks at source tokens",
+    "decoder.self_attention": "Decoder self-attention: after reading a row's token, where the decoder looks",
+    "decoder.cross_attention": "Cross-attention: after reading a row's token, where the decoder looks",
 }
 
 
@@ -63,7 +63,9 @@ def _heads(trace: Trace, part: Part) -> Figure:
 def _alignment(trace: Trace) -> Figure:
     source, target = trace.source_tokens[:MOST_POSITIONS], trace.target_out[:MOST_POSITIONS]
     weights = trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]
-    figure = _figure(1.8 + 0.42 * len(source), 1.5 + 0.32 * len(target), "Alignment")
+    figure = _figure(
+        1.8 + 0.42 * len(source), 1.5 + 0.32 * len(target), "Alignment: where each target token (a row) comes from"
+    )
     plot = figure.subplots()
     _heatmap(plot, weights)
     plot.xaxis.tick_top()
@@ -104,7 +106,7 @@ def _beam(trace: Trace) -> Figure:
     figure.text(
         0.01,
         0.01,
-        "blue: the best hypothesis; grey: candidates that died; a number: the score of an end",
+        "blue: the best hypothesis; black: others that went on; grey: those that died; a number: the score of an end",
         size=6.5,
         color=QUIET,
     )
@@ -133,7 +135,8 @@ def _figure(width: float, height: float, title: str) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(max(4.0, width), max(2.5, height)), layout="constrained", facecolor="white")
+    wide = max(width, 0.5 + 0.08 * len(title))  # inches; the title has its place whatever is drawn
+    figure = Figure(figsize=(wide, max(2.5, height)), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
     return figure
