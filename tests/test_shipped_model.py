@@ -35,6 +35,15 @@ def test_it_translates_both_ways(text: str, target: str, expected: str) -> None:
     assert expected.lower() in translation.text.lower()
 
 
+def test_a_sentence_longer_than_it_learned_is_cut_and_does_not_run_away() -> None:
+    clauses = ["I like my dog", "she goes to school", "we are tired", "he bought a car", "they play in the garden"]
+    text = " and ".join(clauses * 8)
+    [translation] = pellucid.load().translate([text], target="de")
+    assert translation.notes
+    assert len(translation.text) < 1.5 * len(text)
+    assert translation.text.count("Hund") == 8
+
+
 def test_what_ships_is_what_its_weights_give() -> None:
     texts = ["Where is the station?", "I have two brothers.", "Ich habe keine Zeit.", "Das weiß ich nicht."]
     assert pellucid.load().translate(texts) == pellucid.load(compute_type="int8").translate(texts)

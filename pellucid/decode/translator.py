@@ -24,9 +24,8 @@ from pellucid.decode.ways import Way, find_way, find_ways
 from pellucid.errors import UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.limits import load_longest
 from pellucid.text.tokenizer import END, Tokenizers
-
-LONGEST = 256  # tokens of a source sentence at most, as in training; a longer one is cut
 
 BETWEEN_STOPS = 64  # sentences
 
@@ -78,7 +77,8 @@ class Translator:
         self.config = read_config(directory)
         self.tokenizers = Tokenizers.load(directory)
         self.languages = LanguageIdentifier.load(directory / "languages.json")
-        self.longest = min(LONGEST, positions(self.config) or LONGEST)
+        longest = load_longest(directory)
+        self.longest = min(longest, positions(self.config) or longest)
         self._readable = cache(lambda token: self.tokenizers.target.readable([token])[0])
         self._choice = engine
         self._compute_type = compute_type

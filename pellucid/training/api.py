@@ -13,6 +13,7 @@ from pellucid.config import ModelConfig, TrainConfig
 from pellucid.errors import Problem, UserError
 from pellucid.text.batch import batches, real_share
 from pellucid.text.corpus import Corpus
+from pellucid.text.limits import learn_longest, load_longest, save_longest
 from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
@@ -77,9 +78,10 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
         with world.first_alone():  # before the directory is made: a wrong file leaves nothing behind
             data = prepare_data(settings)
             earlier = TargetTokens.load(Path(start), data.tokenizers) if start else None
+            longest = load_longest(Path(start)) if start else None
         settings = replace(settings, model=data.model(settings.model))
         if world.leads:
-            run.create(settings, data.tokenizers, earlier)
+            run.create(settings, data.tokenizers, earlier, longest)
         with _locked(run, world):
             return _train(run, settings, data, display, world)
 
@@ -158,6 +160,7 @@ def _save_model(run: Run, settings: Settings, training: Training) -> None:
     training.data.tokenizers.save(draft)
     learn_languages(settings.data, training.data.corpus).save(draft / "languages.json")
     _target_tokens(run, settings, training.data.corpus).save(draft)
+    save_longest(draft, _longest(run, settings, training.data.corpus))
     (draft / "README.md").write_text(model_card(settings, training), encoding="utf-8")
     for path in draft.iterdir():
         with path.open("rb") as file:
@@ -174,6 +177,12 @@ def _target_tokens(run: Run, settings: Settings, corpus: Corpus) -> TargetTokens
     if settings.start_from is None:
         return found
     return found.joined(TargetTokens.load(run.checkpoints, corpus.tokenizers))
+
+
+def _longest(run: Run, settings: Settings, corpus: Corpus) -> int:
+    """How long a source may be. One that goes on from another has not forgotten what that one learned."""
+    found = learn_longest(corpus)
+    return found if settings.start_from is None else max(found, load_longest(run.checkpoints))
 
 
 def _draw(run: Run, display: Display) -> None:

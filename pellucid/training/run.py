@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.errors import UserError
+from pellucid.text.limits import save_longest
 from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.settings import Settings, read_toml
@@ -40,9 +41,16 @@ class Run:
     def curves(self) -> Path:
         return self.directory / "curves.png"
 
-    def create(self, settings: Settings, tokenizers: Tokenizers, target_tokens: TargetTokens | None = None) -> None:
+    def create(
+        self,
+        settings: Settings,
+        tokenizers: Tokenizers,
+        target_tokens: TargetTokens | None = None,
+        longest: int | None = None,
+    ) -> None:
         """Make the directory; one that holds a run is left alone. The config comes last: with it, it is a run.
-        `target_tokens` are those of the model it starts from, which may be gone when the run comes to its end."""
+        `target_tokens` and `longest` are those of the model it starts from, which may be gone when the run comes to its
+        end."""
         if (self.directory / CONFIG).exists():
             remedy = f"go on with --resume {self.directory}, or choose another --out"
             raise UserError("there is a run already", str(self.directory), remedy)
@@ -51,6 +59,8 @@ class Run:
             tokenizers.save(self.checkpoints)
             if target_tokens is not None:
                 target_tokens.save(self.checkpoints)
+            if longest is not None:
+                save_longest(self.checkpoints, longest)
             self.write(settings)
         except OSError as error:
             raise UserError(

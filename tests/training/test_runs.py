@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from pellucid.errors import UserError
 from pellucid.text.batch import Batch
+from pellucid.text.limits import load_longest, save_longest
 from pellucid.text.target_tokens import UNTAGGED, TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training import loop
@@ -40,8 +41,8 @@ def test_run_directory_is_as_promised(trained: Run) -> None:
         p.name for p in trained.directory.iterdir()
     }
     names = {p.name for p in trained.model.iterdir()}
-    files = {"config.json", "tokenizer.json", "model.safetensors", "languages.json", "target_tokens.json", "README.md"}
-    assert names == files
+    files = {"config.json", "tokenizer.json", "model.safetensors", "README.md"}
+    assert names == files | {"languages.json", "target_tokens.json", "limits.json"}
     steps = [entry for entry in trained.history() if "loss" in entry]
     assert [entry["step"] for entry in steps] == list(range(1, 25))
     assert set(steps[0]) == {"step", "loss", "learning_rate", "tokens_per_second", "seconds"}
@@ -311,6 +312,7 @@ def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
 ) -> None:
     base = tmp_path / "base"
     shutil.copytree(trained.model, base)
+    save_longest(base, 777)
     tuned = Settings.of(
         {"data": settings.data.to_dict() | {"start_from": str(base)}, "train": settings.train.to_dict()}
     )
@@ -321,6 +323,7 @@ def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
     resume_run(run)
     assert model_bytes(run) == model_bytes(whole)
     assert said(run) == said(whole)
+    assert load_longest(run.model) == load_longest(whole.model) == 777 > load_longest(trained.model)
 
 
 def said(run: Run) -> set[str]:
