@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from pellucid.decode.ways import Way, find_way, find_ways
 from pellucid.errors import UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.limits import load_longest
+from pellucid.text.limits import USUAL, load_longest
 from pellucid.text.tokenizer import END, Tokenizers
 
 BETWEEN_STOPS = 64  # sentences
@@ -77,8 +78,9 @@ class Translator:
         self.config = read_config(directory)
         self.tokenizers = Tokenizers.load(directory)
         self.languages = LanguageIdentifier.load(directory / "languages.json")
-        longest = load_longest(directory)
-        self.longest = min(longest, positions(self.config) or longest)
+        places = positions(self.config) or sys.maxsize
+        self.longest = min(load_longest(directory), places)  # tokens of a source sentence; a longer one is cut
+        self.most_tokens = max(self.longest, min(USUAL, places))  # of what is only looked at
         self._readable = cache(lambda token: self.tokenizers.target.readable([token])[0])
         self._choice = engine
         self._compute_type = compute_type

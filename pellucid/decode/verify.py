@@ -177,8 +177,8 @@ def _gap(
 ) -> float:
     """How far the logits are from the reference's, on the reference's own translation, relative to the largest."""
     way = reference.way(text, *asked)
-    source = reference.tokenizers.encode_source(text, way[1])[-reference.longest :]
-    target = reference.tokenizers.encode_target(translation)[-reference.longest :]
+    source = reference.tokenizers.encode_source(text, way[1])[-reference.most_tokens :]
+    target = reference.tokenizers.encode_target(translation)[-reference.most_tokens :]
     right = reference.engine(DecodeConfig()).logits(source, target)
     found = translator.engine(DecodeConfig()).logits(source, target)
     return float(np.abs(found - right).max() / np.abs(right).max())

@@ -85,8 +85,8 @@ def _sentence(translator: Translator, text: str, way: Way, whole: bool) -> tuple
 
 def _given(translator: Translator, text: str) -> list[int]:
     ids = translator.tokenizers.encode_target(text)
-    if len(ids) > translator.longest:
-        what = f"{len(ids)} tokens are more than the {translator.longest} that can be explained"
+    if len(ids) > translator.most_tokens:
+        what = f"{len(ids)} tokens are more than the {translator.most_tokens} that can be explained"
         raise UserError(what, "target_text", "give a shorter one")
     return ids
 
