@@ -38,7 +38,7 @@ def test_it_translates_both_ways(text: str, target: str, expected: str) -> None:
 def test_a_sentence_longer_than_it_learned_is_cut_and_does_not_run_away() -> None:
     clauses = ["I like my dog", "she goes to school", "we are tired", "he bought a car", "they play in the garden"]
     text = " and ".join(clauses * 8)
-    [translation] = pellucid.load().translate([text], target="de")
+    [translation] = pellucid.load().translate_all([text], target="de")
     assert translation.notes
     assert len(translation.text) < 1.5 * len(text)
     assert translation.text.count("Hund") == 8
