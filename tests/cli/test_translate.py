@@ -76,6 +76,9 @@ def test_the_name_of_a_file_is_a_text_and_the_file_is_pointed_to(
     out, err = pellucid("translate", "one", "--model", str(number_model))
     assert out == "eins\n"
     assert err == "pellucid: 'one' is taken as a text; for the lines of that file: < one\n"
+    out, err = pellucid("translate", "one " * 300, "--model", str(number_model), "--from", "en")
+    assert out.split()
+    assert "taken as a text" not in err  # too long for a name of a file
 
 
 def test_nothing_in_nothing_out(number_model: Path) -> None:
