@@ -64,7 +64,7 @@ def train(
     if resume is not None:
         if data or out or preset or config or dry_run:
             raise UserError(
-                "takes nothing but --minutes and --set of TrainConfig", "--resume", "a run keeps its settings"
+                "takes nothing but --minutes, and --set of [train] keys", "--resume", "a run keeps its settings"
             )
         resume_run(Run(resume), flags["train"] | parse_settings(set_ or []))
         return

@@ -125,9 +125,10 @@ class Data:
     def report(self) -> str:
         """What was read, and what was left out and why, of the validation pairs too."""
         lines = [str((self.corpus.about["report"] or {}).get("text", "")), *_too_long(self.corpus, "left out")]
-        if self.valid_corpus is not self.corpus:
-            lines.append(f"{'to validate on':<18}{len(self.valid_pairs):>12,}")
-            lines += _too_long(self.valid_corpus, "left out there")
+        apart = self.valid_corpus is not self.corpus
+        count = np.count_nonzero(self.valid_pairs < self.valid_corpus.stored)  # each once, though it may go both ways
+        lines.append(f"{'to validate on' if apart else 'used to validate':<18}{count:>12,}")
+        lines += _too_long(self.valid_corpus, "left out there") if apart else []
         return "\n".join(lines)
 
     @property

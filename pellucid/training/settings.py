@@ -107,7 +107,11 @@ def gather(
         tables[name] |= values
     if preset is not None or not (tables["model"] or tables["data"].get("start_from")):
         tables["model"]["preset"] = preset or DEFAULT_PRESET
-    homes = {"model": ModelConfig.names(), "train": TrainConfig.names(), "data": DataConfig.names() + Rules.names()}
+    homes = {
+        "model": [*ModelConfig.names(), "preset"],
+        "train": TrainConfig.names(),
+        "data": DataConfig.names() + Rules.names(),
+    }
     for name, value in parse_settings(list(settings)).items():
         home = next((table for table, names in homes.items() if name in names), UNKNOWN)
         tables.setdefault(home, {})[name] = value

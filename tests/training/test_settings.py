@@ -25,6 +25,10 @@ def test_without_a_shape_the_model_is_tiny() -> None:
     assert Settings.of(gather(None, None, PAIRS, ["heads=2"])).model.d_model == 128
 
 
+def test_a_preset_can_be_set_as_in_a_file() -> None:
+    assert Settings.of(gather(None, None, PAIRS, ["preset=base"])).model.d_model == 512
+
+
 def test_every_unknown_name_is_told_with_the_nearest_right_one() -> None:
     tables = gather(None, "tny", PAIRS | {"train": {"stepps": 5}}, ["nrm=rms", "max_ratios=3"])
     tables["modle"] = {}

@@ -60,3 +60,12 @@ def test_nothing_is_left_out_of_a_test_set_but_what_is_too_long_and_that_is_told
     )
     assert np.array_equal(data.valid_pairs, [0, 1, 2])
     assert "v.words:4" in data.report
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_the_report_counts_each_pair_that_is_held_out_once(settings: Settings, both_ways: bool) -> None:
+    languages = settings.data.changed(source_language="en", target_language="de", both_ways=both_ways)
+    data = prepare_data(replace(settings, data=languages))
+    pairs = {data.corpus.place(int(pair)) for pair in data.valid_pairs}
+    [line] = [line for line in data.report.splitlines() if line.startswith("used to validate")]
+    assert line.split()[-1] == str(len(pairs))
