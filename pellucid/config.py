@@ -195,6 +195,11 @@ class TrainConfig(Config):
     warmup: int | None = setting(
         default=None, doc="steps over which the learning rate rises from 0; default: 2.5 d_model", least=0
     )
+    cooldown: int = setting(
+        default=0,
+        doc="steps at the end over which the learning rate is led to 0 in a line, whatever the schedule",
+        least=0,
+    )
     label_smoothing: float = setting(
         default=0.1, doc="probability spread evenly over the vocabulary", least=0, most=0.9
     )

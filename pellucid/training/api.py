@@ -37,6 +37,7 @@ CHANGEABLE = (
     "threads",
     "learning_rate",
     "warmup",
+    "cooldown",
     "clip",
     "validate_every",
     "validate_pairs",
@@ -195,8 +196,11 @@ def _draw(run: Run, display: Display) -> None:
 def with_budget(settings: Settings) -> Settings:
     """Settings under which a run can end: without any limit it never would."""
     train, model = settings.train, settings.model
-    if train.schedule == "cosine" and train.steps is None and train.epochs is None:
-        raise UserError("a cosine must know where it ends", "schedule", "give steps or epochs")
+    if train.steps is None and train.epochs is None:
+        ends = {"schedule": train.schedule == "cosine", "cooldown": train.cooldown > 0}
+        if any(ends.values()):
+            remedy = "give steps or epochs"
+            raise UserError(Problem("must know where it ends", name, remedy) for name, asked in ends.items() if asked)
     if model.positions == "learned" and settings.data.longest > model.max_length:
         what = f"pairs of {settings.data.longest} tokens, but the learned positions end at {model.max_length}"
         raise UserError(what, "longest", f"set longest={model.max_length}, or raise max_length")

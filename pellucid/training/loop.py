@@ -45,7 +45,7 @@ class Training:
     checkpoints: Checkpoints
     progress: Progress
     ema: dict[str, torch.Tensor]
-    total_steps: int | None  # where the learning rate of a cosine ends
+    total_steps: int | None  # where the learning rate ends
     world: World = ALONE  # the processes that share the work
 
 

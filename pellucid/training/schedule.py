@@ -8,7 +8,15 @@ from pellucid.config import TrainConfig
 
 
 def learning_rate(step: int, config: TrainConfig, d_model: int, total_steps: int | None = None) -> float:
-    """The rate of update `step`, counted from 1. All schedules but 'paper' rise in a line to the highest one first."""
+    """The rate of update `step`, counted from 1; `total_steps` is where a cosine or a cooldown ends."""
+    rate = _scheduled(step, config, d_model, total_steps)
+    if not config.cooldown or total_steps is None:
+        return rate
+    return rate * min(1.0, max(0, total_steps - step) / config.cooldown)
+
+
+def _scheduled(step: int, config: TrainConfig, d_model: int, total_steps: int | None) -> float:
+    """Without a cooldown. All schedules but 'paper' rise in a line to the highest rate first."""
     warmup = max(1, round(2.5 * d_model) if config.warmup is None else config.warmup)
     if config.schedule == "paper":
         factor = 1.0 if config.learning_rate is None else config.learning_rate

@@ -132,6 +132,17 @@ def test_a_longer_budget_gives_what_it_would_have_given_at_once(
     assert model_bytes(trained) == model_bytes(at_once)
 
 
+def test_a_cooldown_given_before_it_begins_is_as_if_it_had_been_planned(
+    trained: Run, settings: Settings, tmp_path: Path
+) -> None:
+    planned = replace(settings, train=settings.train.changed(cooldown=10))
+    at_once = start_run(Run(tmp_path / "planned"), planned)
+    later = Run(tmp_path / "later")
+    start_run(later, settings, StopAt(settings.train, 14, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    resume_run(later, {"cooldown": 10})
+    assert model_bytes(trained) != model_bytes(at_once) == model_bytes(later)
+
+
 def test_a_second_process_refuses(trained: Run) -> None:
     with trained.locked(), pytest.raises(UserError, match="another process"):
         resume_run(trained)

@@ -41,6 +41,18 @@ def test_constant_stays() -> None:
     assert rate(10**6, "constant") == 0.8
 
 
+@pytest.mark.parametrize(
+    ("schedule", "in_the_middle"),
+    # half of: 0.8, 0.8 * sqrt(100 / 900), 0.8 * (1 + cos 160 degrees) / 2, 0.8 / 8 / sqrt(900)
+    [("constant", 0.4), ("inverse_sqrt", 0.4 / 3), ("cosine", 0.0120615), ("paper", 0.05 / 30)],
+)
+def test_a_cooldown_leads_every_schedule_to_zero(schedule: str, in_the_middle: float) -> None:
+    config = TrainConfig(learning_rate=0.8, warmup=100, schedule=schedule, cooldown=200)  # type: ignore[arg-type]
+    assert learning_rate(800, config, 64, 1000) == rate(800, schedule, 1000)
+    assert learning_rate(900, config, 64, 1000) == pytest.approx(in_the_middle, rel=1e-5)
+    assert learning_rate(1000, config, 64, 1000) == learning_rate(1001, config, 64, 1000) == 0.0
+
+
 def test_defaults_follow_the_size_of_the_model() -> None:
     # 0.0225 / sqrt(64) after 2.5 * 64 steps
     assert learning_rate(160, TrainConfig(), 64) == pytest.approx(0.0028125)
