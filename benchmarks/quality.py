@@ -11,7 +11,7 @@ already, its words counted as they stand. Runs that learned from the raw text (f
 are scored by cased sacreBLEU instead. The length penalty is chosen on the valid set; with it the test set is translated
 once in float32, which is the figure, and once in int8, the form that is served. Beside them stands the figure with a
 penalty of 1, which nobody chose: the published search had it. What follows ± is how much other sentences for a test set
-might change (95% of 1,000 draws). The minutes of earlier runs that a run stands on count as its own.
+might change (95% of 1,000 draws). The minutes of earlier runs count for a run that starts from one.
 """
 
 from __future__ import annotations
@@ -62,6 +62,12 @@ class Trained:
     @cached_property
     def settings(self) -> Settings:
         return self.run.settings()
+
+    @property
+    def recipe(self) -> str:
+        """All that decides its weights but the seed."""
+        train = self.settings.train.changed(seed=0, validate_every=1, validate_pairs=0)
+        return replace(self.settings, train=train).to_toml()
 
     @property
     def corpus(self) -> str:
@@ -245,14 +251,18 @@ def row(quality: Quality) -> list[str]:
     ]
 
 
-def average(qualities: Sequence[Quality]) -> list[list[str]]:
-    """A line for several seeds: mean and standard deviation."""
-    scored = [quality for quality in qualities if quality.corpus == TOKENISED]
-    if len(scored) < 2:
-        return []
-    scores = [(each.valid, each.test, each.test_int8, each.test_unchosen) for each in scored]
-    spreads = [f"{mean(column):.2f} ± {stdev(column):.2f}" for column in zip(*scores, strict=True)]
-    return [["mean ± deviation", TOKENISED, *[""] * 5, *spreads]]
+def averages(runs: Sequence[Trained], qualities: Sequence[Quality]) -> list[list[str]]:
+    """A line for every recipe that was run with several seeds: mean and standard deviation."""
+    alike: dict[str, list[Quality]] = {}
+    for trained, quality in zip(runs, qualities, strict=True):
+        alike.setdefault(trained.recipe, []).append(quality)
+    lines = []
+    for seeds in alike.values():
+        if len(seeds) > 1:
+            scores = [(each.valid, each.test, each.test_int8, each.test_unchosen) for each in seeds]
+            spreads = [f"{mean(column):.2f} ± {stdev(column):.2f}" for column in zip(*scores, strict=True)]
+            lines.append([f"{seeds[0].run}: mean ± deviation", seeds[0].corpus, *[""] * 5, *spreads])
+    return lines
 
 
 COLUMNS = ["run", "text", "seed", "parameters", "updates", "minutes", "penalty", "valid"]
@@ -270,7 +280,7 @@ def main() -> None:
         default=[],
         type=Path,
         metavar="RUN",
-        help="runs that those on tokenised text stand on (a teacher, a model to start from): their minutes count",
+        help="runs that those with a model to start from stand on (that model, its teachers): their minutes count",
     )
     parser.add_argument("--recipe", type=Path, default=RECIPE, help="to train from, where no run is given")
     arguments = parser.parse_args()
@@ -289,9 +299,9 @@ def main() -> None:
     _all_finished(directories)
     runs = [Trained(Run(directory)) for directory in directories]
     before = sum(Trained(Run(directory)).minutes for directory in arguments.before)
-    runs = [replace(trained, before=before) if trained.tokenised else trained for trained in runs]
+    runs = [replace(trained, before=before) if trained.settings.start_from else trained for trained in runs]
     qualities = [measure(trained, data) for trained in runs]
-    rows = [*map(row, qualities), *average(qualities)]
+    rows = [*map(row, qualities), *averages(runs, qualities)]
     figures = {"runs": [asdict(quality) for quality in qualities]}
     report = Report("quality", "Multi30k, English to German: BLEU", COLUMNS, rows, figures, goals(qualities))
     report.show()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as everything
-from benchmarks import corpora, results, works
+from benchmarks import corpora, quality, results, works
 from benchmarks.decoding import BATCHES, fastest, part, search, try_out
 from benchmarks.harness import PICTURES, RESULTS, ROOT, Goal, Report, Spread, drawn, interleave, options, ratios, spread
 from benchmarks.peers.channel import Channel
@@ -31,6 +31,7 @@ from pellucid.errors import UserError
 from pellucid.text.batch import Batch
 from pellucid.training.loop import begin, updates
 from pellucid.training.run import Run
+from pellucid.training.settings import Settings
 
 
 def test_a_spread_is_median_lowest_and_highest() -> None:
@@ -290,3 +291,23 @@ def test_a_quick_benchmark_runs(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))["figures"]
     assert len(list(tmp_path.glob("bench-*.png"))) == 1
+
+
+def test_only_runs_that_differ_by_their_seed_are_averaged(tmp_path: Path) -> None:
+    settings = Settings.of({"data": {"pairs": "a.tsv"}, "train": {"steps": 5}})
+    runs, qualities = [], []
+    for name, change, score in (
+        ("a", {"seed": 1}, 1.0),
+        ("b", {"seed": 2, "validate_every": 7}, 3.0),
+        ("c", {"steps": 6}, 50.0),
+    ):
+        run = Run(tmp_path / name)
+        run.directory.mkdir()
+        run.write(replace(settings, train=settings.train.changed(**change)))
+        runs.append(quality.Trained(run))
+        scores = dict.fromkeys(("valid", "test", "test_int8", "test_unchosen", "chance"), score)
+        about = {"run": name, "corpus": "texts", "seed": 1, "parameters": 1, "updates": 1, "signature": ""}
+        qualities.append(quality.Quality(**about, minutes=1.0, length_penalty=1.0, grid={}, **scores))  # type: ignore[arg-type]
+    [line] = quality.averages(runs, qualities)
+    assert line[0] == "a: mean ± deviation"
+    assert line[-1] == "2.00 ± 1.41"  # the sample deviation of 1 and 3 is the square root of 2
