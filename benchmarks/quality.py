@@ -298,6 +298,8 @@ def main() -> None:
         directories = [train(arguments.recipe, data, folder / "run", changes, arguments.threads).directory]
     _all_finished(directories)
     runs = [Trained(Run(directory)) for directory in directories]
+    if arguments.before and not any(trained.settings.start_from for trained in runs):
+        raise UserError("none of the runs starts from a model", "--before", "its minutes would count for none")
     before = sum(Trained(Run(directory)).minutes for directory in arguments.before)
     runs = [replace(trained, before=before) if trained.settings.start_from else trained for trained in runs]
     qualities = [measure(trained, data) for trained in runs]
