@@ -263,7 +263,7 @@ class DecodeConfig(Config):
             )
         if self.strategy != "sample":
             problems += [
-                Problem(f"has no meaning with strategy {self.strategy!r}", name, "add strategy='sample'")
+                Problem(f"has no meaning with strategy {self.strategy!r}", name, "choose the strategy 'sample'")
                 for name, neutral in (("top_k", None), ("top_p", None), ("temperature", 1.0))
                 if getattr(self, name) != neutral
             ]

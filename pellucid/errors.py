@@ -30,6 +30,11 @@ class UserError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with what it counts: 1 file, 2,000 files."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """The remedy for an unknown name: the nearest right one if there is one, else all of them, as far as one reads."""
     names = list(names)

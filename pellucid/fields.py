@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple, Self, cast, dataclass_transform, ge
 
 from pellucid.errors import Problem, UserError, nearest
 
+KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", list: "a list"}
+
 
 def setting(*, default: Any, doc: str, least: float | None = None, most: float | None = None) -> Any:
     """A documented field with the range it may lie in (both ends allowed)."""
@@ -107,14 +109,21 @@ def _problem(name: str, value: Any, spec: _Spec) -> Problem | None:
         or any(isinstance(value, kind) for kind in kinds if kind not in (int, float))
     )
     if not fits:
-        wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
-        return Problem(f"{value!r} is not of type {wanted}", name, f"give a value of type {wanted}")
-    if isinstance(value, float) and not math.isfinite(value):
+        wanted = " or ".join(KINDS[kind] for kind in kinds if kind is not type(None))
+        return Problem(f"{value!r} does not fit", name, f"give {wanted}")
+    if number and not _finite(value):
         return Problem(f"{value!r} is no finite number", name, "give a finite number")
     if number and not ((least is None or value >= least) and (most is None or value <= most)):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
         return Problem(f"{value!r} is out of range", name, f"give a number {bounds}")
     return None
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number with hundreds of digits
+        return False
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:
@@ -124,7 +133,7 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            problems.append(Problem(f"{text!r} is no setting", "--set", "write key=value"))
+            problems.append(Problem(f"{text!r} has no name or no value", "--set", "write key=value"))
             continue
         values[name.strip()] = parse_value(value.strip())
     if problems:

@@ -175,18 +175,18 @@ def test_all_problems_come_at_once() -> None:
         ({"norm": None}, "norm", "None is not a choice", "known: layer, rms, batch"),
         ({"d_model": 0}, "d_model", "0 is out of range", "at least 1"),
         ({"d_model": -512}, "d_model", "-512 is out of range", "at least 1"),
-        ({"d_model": 512.0}, "d_model", "512.0 is not of type int", "type int"),
-        ({"d_model": "512"}, "d_model", "'512' is not of type int", "type int"),
-        ({"d_model": None}, "d_model", "None is not of type int", "type int"),
-        ({"d_model": True}, "d_model", "True is not of type int", "type int"),
+        ({"d_model": 512.0}, "d_model", "512.0 does not fit", "a whole number"),
+        ({"d_model": "512"}, "d_model", "'512' does not fit", "a whole number"),
+        ({"d_model": None}, "d_model", "None does not fit", "a whole number"),
+        ({"d_model": True}, "d_model", "True does not fit", "a whole number"),
         ({"vocabulary": 3}, "vocabulary", "3 is out of range", "at least 4"),
         ({"dropout": 1}, "dropout", "1 is out of range", "from 0 to 0.95"),
         ({"dropout": -0.1}, "dropout", "-0.1 is out of range", "from 0 to 0.95"),
         ({"dropout": nan}, "dropout", "nan is no finite number", "finite"),
-        ({"dropout": True}, "dropout", "True is not of type float", "type float"),
-        ({"dropout": [0.1]}, "dropout", "[0.1] is not of type float", "type float"),
-        ({"bias": 1}, "bias", "1 is not of type bool", "type bool"),
-        ({"bias": "yes"}, "bias", "'yes' is not of type bool", "type bool"),
+        ({"dropout": True}, "dropout", "True does not fit", "a number"),
+        ({"dropout": [0.1]}, "dropout", "[0.1] does not fit", "a number"),
+        ({"bias": 1}, "bias", "1 does not fit", "true or false"),
+        ({"bias": "yes"}, "bias", "'yes' does not fit", "true or false"),
     ],
 )
 def test_one_problem_of_a_model(values: dict[str, Any], where: str, what: str, remedy: str) -> None:
@@ -253,9 +253,9 @@ def test_parse_settings() -> None:
     with pytest.raises(UserError) as caught:
         parse_settings(["d_model", "=3", "norm=rms", " =3"])
     assert [problem.what for problem in caught.value.problems] == [
-        "'d_model' is no setting",
-        "'=3' is no setting",
-        "' =3' is no setting",
+        "'d_model' has no name or no value",
+        "'=3' has no name or no value",
+        "' =3' has no name or no value",
     ]
 
 

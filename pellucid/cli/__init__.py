@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib import import_module
+from inspect import signature
 from typing import Annotated
 
 import typer
 
 from pellucid.cli.streams import printing
-from pellucid.errors import UserError
+from pellucid.errors import Problem, UserError
 
 EXTRAS = {"torch": "train", "babel": "train", "matplotlib": "plot"}  # what the light package leaves out
 VERBS = ("train", "translate", "evaluate", "score", "explain", "verify", "serve", "describe", "check", "models")
@@ -43,6 +45,14 @@ def application(verbs: tuple[str, ...]) -> typer.Typer:
     return app
 
 
+def _spelled(problem: Problem, verbs: tuple[str, ...]) -> Problem:
+    """The problem with the setting it is found in spelled as the option that sets it."""
+    options = {
+        name for verb in verbs for name in signature(getattr(import_module(f"pellucid.cli.{verb}"), verb)).parameters
+    }
+    return replace(problem, where=f"--{problem.where.replace('_', '-')}") if problem.where in options else problem
+
+
 def main() -> None:
     """Run the command of `sys.argv`."""
     asked = tuple(verb for verb in VERBS if sys.argv[1:2] == [verb])
@@ -50,7 +60,7 @@ def main() -> None:
         application(asked or VERBS)()
     except UserError as error:
         for problem in error.problems:
-            print(f"pellucid: {problem}", file=sys.stderr)
+            print(f"pellucid: {_spelled(problem, asked)}", file=sys.stderr)
         sys.exit(2)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

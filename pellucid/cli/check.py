@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pellucid.cli.streams import write_file
 from pellucid.errors import Problem, UserError, nearest
 
 
@@ -56,7 +57,7 @@ def check(
     if html is not None:
         from pellucid.worked.page import page
 
-        _write(html, page(checked))
+        write_file(html, page(checked))
     if as_json:
         typer.echo(json.dumps({"examples": [example.to_dict() for example in checked]}, indent=2))
     else:
@@ -76,10 +77,3 @@ def _template(kind: str) -> str:
     if kind not in known:
         raise UserError(f"unknown kind {kind!r}", "--new", nearest(kind, known))
     return known[kind].read_text(encoding="utf-8")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", str(path), "name a file in an existing one") from None

@@ -68,12 +68,12 @@ def evaluate(
         made = _lines(translations)
         evaluation.check_lengths(made, references, "translations", str(translations))
         results.append(evaluation.Evaluation(GIVEN, made, all_scores(made, references)))
-    for name in model or ([DEFAULT] if translations is None else []):
-        translator = load(name, engine, compute_type=compute_type)  # type: ignore[arg-type]
-        results.append(evaluation.evaluate(name, translator, sources, references, from_, to, config))
-    names = [result.name for result in results]
-    if len(set(names)) < len(names):
+    names = model or ([DEFAULT] if translations is None else [])
+    if len({GIVEN, *names}) <= len(names):
         raise UserError("a model is given twice", "--model", "give different ones")
+    translators = {name: load(name, engine, compute_type=compute_type) for name in names}  # type: ignore[arg-type]
+    for name, translator in translators.items():
+        results.append(evaluation.evaluate(name, translator, sources, references, from_, to, config))
     first = results[0]
     groups = evaluation.by_length(sources, first.translations, references)
     differences = compare({each.name: each.translations for each in results}, references) if results[1:] else {}
@@ -99,7 +99,7 @@ def evaluate(
 def _lines(path: Path) -> list[str]:
     from pellucid.text.files import lines
 
-    return [line for _, line in lines(path)]
+    return [line.strip() for _, line in lines(path)]  # as the references are read
 
 
 def _show(results: list[Evaluation], differences: dict[str, Any], groups: list[tuple[str, int, float]]) -> None:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.streams import standard_input
+from pellucid.cli.streams import standard_input, write_file
 from pellucid.decode.models import DEFAULT
-from pellucid.errors import UserError
 
 
 def explain(
@@ -39,7 +38,7 @@ def explain(
     translator = load(model, engine)  # type: ignore[arg-type]  # it says what is wrong with a wrong word
     trace = trace_of(translator, text, from_, to, target_text=target_text)
     if html is not None:
-        _write(html, trace.to_html())
+        write_file(html, trace.to_html())
     if png is not None:
         from pellucid.tracing.pictures import draw
 
@@ -53,11 +52,3 @@ def explain(
         from pellucid.tracing.view import print_trace
 
         print_trace(trace, Console(highlight=False))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", str(path), "name a file in a folder there is") from None
-    typer.echo(f"wrote {path}", err=True)

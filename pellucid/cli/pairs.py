@@ -15,8 +15,12 @@ def read_pairs(
     source: Path | None, target: Path | None, pairs: Path | None, languages: tuple[str | None, str | None]
 ) -> list[Pair]:
     """The pairs of two aligned files, or of one file of pairs."""
-    if (source is None) != (target is None) or (source is None) == (pairs is None):
-        raise UserError("no pairs, or two kinds of them", "", "give --source and --target, or --pairs")
+    if (source is None) != (target is None):
+        missing = "--source" if source is None else "--target"
+        raise UserError("is missing", missing, "give --source and --target together")
+    if (source is None) == (pairs is None):
+        what = "no pairs are given" if pairs is None else "pairs are given in two ways"
+        raise UserError(what, "", "give --source and --target, or --pairs")
     inputs = [Aligned(source, target)] if source and target else [pairs] if pairs else []
     both = (languages[0], languages[1]) if languages[0] and languages[1] else None
     return list(Pairs(inputs, both, EVERYTHING))

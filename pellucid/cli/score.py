@@ -10,7 +10,7 @@ import typer
 
 from pellucid.cli.pairs import read_pairs
 from pellucid.decode.models import DEFAULT
-from pellucid.errors import UserError
+from pellucid.errors import UserError, counted
 
 
 def score(
@@ -33,7 +33,7 @@ def score(
 
     if texts:
         if len(texts) != 2 or source or target or pairs:
-            raise UserError(f"{len(texts)} texts", "SOURCE TARGET", "give one source and one target, or files")
+            raise UserError(counted(len(texts), "text"), "SOURCE TARGET", "give one source and one target, or files")
         sides = [[texts[0]], [texts[1]]]
     else:
         read = read_pairs(source, target, pairs, (from_, to))

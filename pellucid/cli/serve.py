@@ -7,10 +7,7 @@ from typing import Annotated
 import typer
 
 from pellucid.decode.models import DEFAULT
-from pellucid.errors import UserError, nearest
 from pellucid.serve.settings import ServeConfig
-
-COMPUTE_TYPES = ("float32", "int8")
 
 
 def serve(
@@ -54,8 +51,6 @@ def serve(
 
     pellucid serve --port 5000
     """
-    if compute_type not in (None, *COMPUTE_TYPES):
-        raise UserError(f"unknown {compute_type!r}", "--compute-type", nearest(str(compute_type), COMPUTE_TYPES))
     config = ServeConfig(
         char_limit=char_limit,
         bytes_limit=bytes_limit,

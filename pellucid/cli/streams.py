@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 import typer
@@ -35,6 +36,15 @@ def standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise UserError("is closed", "standard input", "give a text, or a file: < in.txt")
     return sys.stdin.buffer
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that an option names, and say so."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", str(path), "name a file in a folder there is") from None
+    typer.echo(f"wrote {path}", err=True)
 
 
 def _drop_the_rest() -> None:

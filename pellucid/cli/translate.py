@@ -16,7 +16,7 @@ import typer
 from pellucid.cli.streams import standard_input
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
-from pellucid.errors import UserError, nearest
+from pellucid.errors import Problem, UserError, nearest
 
 if TYPE_CHECKING:
     from pellucid.decode.translator import Translation, Translator
@@ -27,7 +27,7 @@ FORMATS = ("plain", "jsonl", "tsv")
 
 def translate(
     texts: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT…]", help="Else lines of the standard input.")
+        list[str] | None, typer.Argument(metavar="[TEXT…]", help="Else, or with -, lines of the standard input.")
     ] = None,
     model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,
     from_: Annotated[str | None, typer.Option("--from", help="Source language; left out or auto: detected.")] = None,
@@ -62,8 +62,6 @@ def translate(
     """
     if format_ not in FORMATS:
         raise UserError(f"unknown format {format_!r}", "--format", nearest(format_, FORMATS))
-    if compute_type not in (None, "float32", "int8"):
-        raise UserError(f"unknown {compute_type!r}", "--compute-type", nearest(str(compute_type), ("float32", "int8")))
     config = DecodeConfig(
         strategy=strategy,  # type: ignore[arg-type]  # DecodeConfig says what is wrong with a wrong word
         beam=beam,
@@ -83,7 +81,10 @@ def translate(
     from pellucid.decode.translator import load
 
     translator = load(model, engine, compute_type=compute_type)  # type: ignore[arg-type]
+    if texts == ["-"]:
+        texts = None
     if stream:
+        _check_stream(prefix=prefix, protect=protect, split=split, format=format_ if format_ != "plain" else None)
         _stream(translator, texts, from_, to, config)
         return
 
@@ -92,7 +93,7 @@ def translate(
         for text, translation in zip(chunk, translations, strict=True):
             for note in translation.notes:
                 print(f"pellucid: {note}: {text[:40]}…", file=sys.stderr)
-            yield from _lines(text, translation, format_)
+            yield from _lines(text, translation, format_, n_best)
 
     if texts:
         for text in texts:
@@ -107,12 +108,14 @@ def translate(
             advance(size)
 
 
-def _lines(text: str, translation: Translation, format_: str) -> Iterator[str]:
-    """What is printed of a translation: one line, or in plain format one for each alternative too."""
+def _lines(text: str, translation: Translation, format_: str, n_best: int) -> Iterator[str]:
+    """What is printed of a translation: one line, or `n_best` lines where each holds one. A text with fewer
+    translations (a blank line has one) repeats the last, so that lines can be counted off."""
     if format_ == "jsonl":
         yield json.dumps({"input": text, **_fields(translation)}, ensure_ascii=False)
         return
-    for each in (translation, *translation.alternatives):
+    found = [translation, *translation.alternatives]
+    for each in (found[min(rank, len(found) - 1)] for rank in range(n_best)):
         yield each.text if format_ == "plain" else "\t".join([_cell(text), _cell(each.text), f"{each.score:.4f}"])
 
 
@@ -141,6 +144,15 @@ def _write(lines: Iterator[str]) -> None:
 def _put(text: str) -> None:
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()
+
+
+def _check_stream(**given: object) -> None:
+    """What a stream, which shows one translation as it comes, has no use for."""
+    useless = [name for name, value in given.items() if value not in (None, False)]
+    if useless:
+        raise UserError(
+            Problem("has no meaning with --stream", f"--{name}", "leave one of them out") for name in useless
+        )
 
 
 def _stream(

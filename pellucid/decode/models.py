@@ -9,6 +9,7 @@ from pellucid.model_files import CONFIG
 
 SHIPPED = Path(__file__).parents[1] / "models"
 DEFAULT = "en-de"
+BEFORE = ".model.before"  # what a run that was given more time had, until it ends again
 
 
 def shipped_models() -> dict[str, Path]:
@@ -24,8 +25,9 @@ def find_model(name: str | Path) -> Path:
     directory = Path(name)
     if (directory / CONFIG).is_file():
         return directory
-    if (directory / "model" / CONFIG).is_file():  # a run directory
-        return directory / "model"
+    for name_in_run in ("model", BEFORE):
+        if (directory / name_in_run / CONFIG).is_file():
+            return directory / name_in_run
     if (directory / "config.toml").is_file():
         remedy = f"go on with pellucid train --resume {directory}, or end it by adding --minutes 0"
         raise UserError("this run has no model yet", str(directory), remedy)

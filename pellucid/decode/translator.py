@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import islice
 from math import nan
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from pellucid.config import DecodeConfig, Stopping, Strategy
 from pellucid.decode import placeholders
@@ -22,13 +22,14 @@ from pellucid.decode.models import DEFAULT, find_model
 from pellucid.decode.search import Hypothesis, Sentence
 from pellucid.decode.streaming import tokens_as_they_come, what_is_added
 from pellucid.decode.ways import Way, find_way, find_ways
-from pellucid.errors import UserError, nearest
+from pellucid.errors import Problem, UserError, nearest
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import USUAL, load_longest
 from pellucid.text.tokenizer import END, Tokenizers
 
-BETWEEN_STOPS = 64  # sentences
+BETWEEN_STOPS = 64  # sentences, or fewer that are made to be longer than
+USUAL_TOKENS = 16
 
 Stop = Callable[[], bool]
 EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
@@ -70,10 +71,7 @@ class Translator:
     """A model with its tokenizers, its languages and its engines, which are opened when they are needed."""
 
     def __init__(self, directory: Path, engine: EngineChoice = "auto", compute_type: ComputeType | None = None) -> None:
-        if engine not in ("auto", "ctranslate2", "torch", "reference"):
-            raise UserError(
-                f"unknown engine {engine!r}", "engine", nearest(engine, ("auto", "ctranslate2", "torch", "reference"))
-            )
+        _check_choices(engine, compute_type)
         self.directory = directory
         self.config = read_config(directory)
         self.tokenizers = Tokenizers.load(directory)
@@ -296,6 +294,20 @@ class Translator:
         yield from what_is_added(tokens_as_they_come(engine, sentence, config), self._text)
 
 
+def _check_choices(engine: EngineChoice, compute_type: ComputeType | None) -> None:
+    """Words that come from a command line may be any."""
+    asked = (("engine", engine, get_args(EngineChoice)), ("compute_type", compute_type, (None, *get_args(ComputeType))))
+    problems = [
+        Problem(f"unknown {word!r}", name, nearest(str(word), [known for known in words if known]))
+        for name, word, words in asked
+        if word not in words
+    ]
+    if not problems and compute_type is not None and engine in ("torch", "reference"):
+        problems = [Problem(f"{engine} computes in one way only", "compute_type", "leave it out, or the engine")]
+    if problems:
+        raise UserError(problems)
+
+
 def _write(document: Document, said: Sequence[Sequence[Said]]) -> Translation:
     """Every sentence in its place, the best of each together, then the next best."""
     ranks = max(map(len, said), default=1)
@@ -326,10 +338,11 @@ def _search_until(
     stop: Stop, engine: Engine, sentences: Sequence[Sentence], config: DecodeConfig
 ) -> list[list[Hypothesis]]:
     found: list[list[Hypothesis]] = []
-    for start in range(0, len(sentences), BETWEEN_STOPS):
+    step = max(1, BETWEEN_STOPS * USUAL_TOKENS // max(USUAL_TOKENS, config.min_length))
+    for start in range(0, len(sentences), step):
         if stop():
             raise StoppedError
-        found += engine.search(sentences[start : start + BETWEEN_STOPS], config)
+        found += engine.search(sentences[start : start + step], config)
     return found
 
 

@@ -21,8 +21,17 @@ def find_ways(
     known: LanguageIdentifier, texts: Sequence[str], source: str | None = None, target: str | None = None
 ) -> list[Way]:
     """The way of each text."""
-    possible = _possible(known, None if source == "auto" else source, target)
+    possible = _possible(known, None if source == "auto" else _own_code(known, source), _own_code(known, target))
     return [_likeliest(known, possible, text) for text in texts]
+
+
+def _own_code(known: LanguageIdentifier, asked: str | None) -> str | None:
+    """The model's code for the language that is asked for: its `de` serves those who ask for DE or de-AT."""
+    if asked is None or asked in known.languages:
+        return asked
+    plain = asked.lower().replace("_", "-")
+    codes = {code.lower(): code for code in known.languages}
+    return codes.get(plain) or codes.get(plain.split("-")[0]) or asked
 
 
 def _possible(known: LanguageIdentifier, source: str | None, target: str | None) -> list[Way]:
@@ -30,7 +39,7 @@ def _possible(known: LanguageIdentifier, source: str | None, target: str | None)
     asked = [(place, code) for place, code in (("source", source), ("target", target)) if code is not None]
     if not known.directions:
         if asked:
-            remedy = "leave source and target out"
+            remedy = "leave it out"
             raise UserError(Problem("the model knows no language codes", place, remedy) for place, _ in asked)
         return [(None, None)]
     unknown = [(place, code) for place, code in asked if code not in known.languages]

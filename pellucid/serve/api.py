@@ -16,11 +16,14 @@ from starlette.responses import Response, StreamingResponse
 from pellucid.config import DecodeConfig
 from pellucid.decode.translator import Translation
 from pellucid.errors import Problem, UserError, nearest
+from pellucid.fields import KINDS
 from pellucid.serve import spec
 from pellucid.serve.batcher import BusyError, Options
 from pellucid.serve.gate import Json, log, where
 from pellucid.serve.parameters import read_json
 from pellucid.serve.service import Service, busy, too_slow
+
+MOST_PROBLEMS = 10  # told of one request
 
 
 def routes(service: Service) -> APIRouter:
@@ -28,8 +31,9 @@ def routes(service: Service) -> APIRouter:
 
     @router.post("/translate", openapi_extra=spec.documented(spec.SEARCH, "json"), summary="Translate")
     async def translate(request: Request) -> Response:
-        values = known(await read_json(request), spec.SEARCH)
-        async with service.admitted(request, values.get("api_key"), values.get("text")):
+        asked = await read_json(request)
+        async with service.admitted(request, asked.get("api_key"), asked.get("text")):
+            values = known(asked, spec.SEARCH)
             texts = service.texts(values.get("text"), "text")
             options = await asyncio.to_thread(_options, service, texts, values)
             wanted = [(each, (text,)) for each, text in zip(options, texts, strict=True)]
@@ -39,9 +43,10 @@ def routes(service: Service) -> APIRouter:
 
     @router.post("/stream", openapi_extra=spec.documented(spec.STREAM, "json"), summary="Translate, as it comes")
     async def stream(request: Request) -> Response:
-        values = known(await read_json(request), spec.STREAM)
+        asked = await read_json(request)
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(service.admitted(request, values.get("api_key"), values.get("text")))
+            await stack.enter_async_context(service.admitted(request, asked.get("api_key"), asked.get("text")))
+            values = known(asked, spec.STREAM)
             text = _one(service.texts(values.get("text"), "text"))
             [options] = await asyncio.to_thread(_options, service, [text], {"strategy": "greedy"} | values)
             events = _events(service, text, options, stack.pop_all())
@@ -52,14 +57,16 @@ def routes(service: Service) -> APIRouter:
         "/explain", openapi_extra=spec.documented(spec.EXPLAIN, "json"), summary="A translation from the inside"
     )
     async def explain(request: Request) -> Response:
-        values = known(await read_json(request), spec.EXPLAIN)
-        async with service.admitted(request, values.get("api_key"), values.get("text")):
+        asked = await read_json(request)
+        async with service.admitted(request, asked.get("api_key"), asked.get("text")):
+            values = known(asked, spec.EXPLAIN)
             text = _one(service.texts(values.get("text"), "text"))
             target_text = values.get("target_text")
             if target_text is not None:
                 target_text = _one(service.texts(target_text, "target_text"))
             [options] = await asyncio.to_thread(_options, service, [text], values)
-            return Response(await service.explain(text, options, target_text), media_type="application/json")
+            trace = await service.explain(request, text, options, target_text)
+            return Response(trace, media_type="application/json")
 
     @router.get("/model", summary="What the model is, and what may be asked of it")
     async def model() -> Response:
@@ -73,7 +80,9 @@ def known(values: dict[str, Any], schema: spec.Schema) -> dict[str, Any]:
     names = schema["properties"]
     unknown = [name for name in values if name not in names]
     if unknown:
-        raise UserError(Problem("unknown key", name, nearest(name, names)) for name in unknown)
+        told = [Problem("unknown key", name, nearest(name, names)) for name in unknown[:MOST_PROBLEMS]]
+        rest = len(unknown) - len(told)
+        raise UserError(told + ([Problem(f"and {rest} more unknown keys")] if rest else []))
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -87,7 +96,7 @@ def _options(service: Service, texts: list[str], values: dict[str, Any]) -> list
     """How each text is translated: in the same way, but for the language it may be in."""
     config = service.decoding({name: values[name] for name in DecodeConfig.names() if name in values})
     wrong = [
-        Problem(f"{values[name]!r} is not of type {kind.__name__}", name, "see /spec")
+        Problem(f"{values[name]!r} does not fit", name, f"give {KINDS[kind]}")
         for name, kind in (("source", str), ("target", str), ("prefix", str), ("protect", bool), ("split", bool))
         if not isinstance(values.get(name, kind()), kind)
     ]

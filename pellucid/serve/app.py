@@ -25,6 +25,12 @@ from pellucid.serve.settings import ServeConfig
 PAGE = Path(__file__).parent / "static"
 PEN = Path(__file__).parents[1] / "tracing" / "heatmap.js"  # the page draws as the report does
 
+# What the library says of a path or a method it does not know, and what helps.
+UNKNOWN = {
+    (404, "Not Found"): "there is nothing at this path: /spec lists what there is",
+    (405, "Method Not Allowed"): "this path takes another method: /spec says which",
+}
+
 
 def create_app(translator: Translator, config: ServeConfig | None = None) -> FastAPI:
     """The service over one model, for any ASGI server."""
@@ -92,7 +98,8 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(AnyHTTPException)
     async def refused(_request: Request, fault: AnyHTTPException) -> Response:
-        return error(fault.status_code, str(fault.detail), dict(fault.headers or {}))
+        text = UNKNOWN.get((fault.status_code, fault.detail), fault.detail)
+        return error(fault.status_code, text, dict(fault.headers or {}))
 
     @app.exception_handler(UserError)
     async def wrong(_request: Request, fault: UserError) -> Response:

@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from ipaddress import IPv6Address, ip_address
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,18 +32,19 @@ class ApiKeys:
 
     @classmethod
     def read(cls, path: Path) -> ApiKeys:
-        """A key a line, and after it, if it has one, its requests a minute. Lines that begin with # are left out."""
+        """A key a line, and after it, if it has one, its requests a minute. After # comes a comment."""
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            remedy = "give a text file, one key a line"
-            raise UserError(f"cannot be read ({type(error).__name__})", str(path), remedy) from None
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise UserError(f"cannot be read: {reason}", str(path), "give a text file, one key a line") from None
         limits: dict[str, int | None] = {}
         problems = []
         for number, line in enumerate(lines, 1):
-            key, *rest = line.split()[:3] or ("#",)
-            if key.startswith("#"):
+            words = list(takewhile(lambda word: not word.startswith("#"), line.split()))
+            if not words:
                 continue
+            key, *rest = words
             if key in limits:
                 problems.append(Problem("the key is there already", f"{path}:{number}", "delete one"))
             elif len(rest) > 1 or not all(word.isascii() and word.isdigit() for word in rest):
@@ -74,6 +76,8 @@ def network(address: str) -> str:
         parsed = ip_address(address)
     except ValueError:
         return address
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped:  # how a socket of both kinds shows IPv4
+        return str(parsed.ipv4_mapped)
     return parsed.exploded[:19] if isinstance(parsed, IPv6Address) else str(parsed)
 
 

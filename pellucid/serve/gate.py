@@ -59,6 +59,8 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # HEAD is answered as GET would be; the server leaves the body out.
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         start, status = perf_counter(), 0
 
         async def send_on(message: Message) -> None:
@@ -73,7 +75,7 @@ class Gate:
             await send(message)
 
         try:
-            await self._app(scope, self._limited(scope, receive), send_on)
+            await self._app(asked, self._limited(scope, receive), send_on)
         except ClientDisconnect:
             status = GONE
         except Exception as fault:
@@ -81,7 +83,7 @@ class Gate:
             if not status:
                 await error(500, "something went wrong on the server")(scope, receive, send_on)
         finally:
-            endpoint = getattr(scope.get("route"), "path", "") or "other"
+            endpoint = getattr(asked.get("route"), "path", "") or "other"
             method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
             seconds = perf_counter() - start
             self._metrics.requests.add(1, endpoint, str(status))

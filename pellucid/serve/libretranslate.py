@@ -18,6 +18,11 @@ from pellucid.serve.parameters import read_parameters
 from pellucid.serve.service import Service
 from pellucid.serve.spec import DETECT, TRANSLATE, documented
 
+MISSING = {
+    "source": "the language of the text, or auto",
+    "target": "the language to translate into; /languages has them all",
+}
+
 
 def routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["LibreTranslate"])
@@ -32,7 +37,7 @@ def routes(service: Service) -> APIRouter:
     async def detect(request: Request) -> Response:
         parameters = await read_parameters(request)
         async with service.admitted(request, parameters.get("api_key"), parameters.get("q")):
-            text = "\n".join(service.texts(parameters.get("q"), "q"))
+            text = "\n".join(service.texts(parameters.get("q"), "q", "to look at"))
             return Json(await asyncio.to_thread(service.languages.detect, text))
 
     @router.get("/languages", summary="The languages, and into which each can be translated")
@@ -92,7 +97,7 @@ def _ranked(translation: Translation, rank: int) -> str:
 def _word(parameters: dict[str, Any], name: str, default: str = "") -> str:
     value = parameters.get(name) or default
     if not value:
-        raise HTTPException(400, f"missing {name}")
+        raise HTTPException(400, f"missing {name}: {MISSING[name]}")
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} is not a string")
     return value
@@ -101,7 +106,7 @@ def _word(parameters: dict[str, Any], name: str, default: str = "") -> str:
 def _alternatives(service: Service, value: Any) -> int:
     try:
         count = max(0, int(value or 0))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise HTTPException(400, "alternatives is not a number") from None
     limit = service.config.alternatives_limit
     if 0 <= limit < count:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from email.parser import BytesParser
-from email.policy import HTTP
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
@@ -28,7 +26,7 @@ async def read_parameters(request: Request) -> dict[str, Any]:
     if kind == "application/x-www-form-urlencoded":
         return query | _fields(_utf8(body))
     if kind == "multipart/form-data":
-        return query | _parts(request.headers["content-type"], body)
+        return query | await _parts(request, body)
     raise HTTPException(415, "the body is neither JSON nor a form: say which in Content-Type")
 
 
@@ -52,7 +50,7 @@ def _json(body: bytes) -> dict[str, Any]:
     try:
         values = json.loads(body.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError):
-        raise HTTPException(400, "the body is not valid JSON in UTF-8 (Content-Type: application/json)") from None
+        raise HTTPException(400, "the body is not valid JSON in UTF-8") from None
     if not isinstance(values, dict):
         raise HTTPException(400, "the body is not a JSON object")
     return values
@@ -67,19 +65,11 @@ def _fields(text: str) -> dict[str, Any]:
         raise HTTPException(400, f"more than {MOST_FIELDS} fields") from None
 
 
-def _parts(content_type: str, body: bytes) -> dict[str, Any]:
-    head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1", "replace")
-    message = BytesParser(policy=HTTP).parsebytes(head + body)
-    parts = list(message.iter_parts()) if message.is_multipart() else []
-    if not parts or len(parts) > MOST_FIELDS:
-        raise HTTPException(400, f"the form has no fields, or more than {MOST_FIELDS}")
-    fields = []
-    for part in parts:
-        name = part.get_param("name", header="content-disposition")
-        content = part.get_payload(decode=True)
-        if isinstance(name, str) and isinstance(content, bytes):
-            fields.append((name, _utf8(content)))
-    return _gathered(fields)
+async def _parts(request: Request, body: bytes) -> dict[str, Any]:
+    """The fields of a multipart form; a file is none."""
+    _utf8(body)  # all of it is text, and what is not would be read as Latin-1
+    form = await request.form(max_files=0, max_fields=MOST_FIELDS, max_part_size=len(body))
+    return _gathered([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
 
 
 def _utf8(content: bytes) -> str:

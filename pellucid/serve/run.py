@@ -58,8 +58,10 @@ def listen(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=2048)
         # asyncio sends without delay only over sockets that say they are TCP; else each answer waits some 40 ms.
         return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, listener.detach())
-    except (OSError, OverflowError) as fault:
-        reason = getattr(fault, "strerror", None) or str(fault)
+    except OverflowError:
+        raise UserError("is no port", f"{host}:{port}", "give a --port from 0 to 65535") from None
+    except OSError as fault:
+        reason, _, _ = (fault.strerror or str(fault)).partition(" (while")  # the address is told before it
         raise UserError(f"cannot listen there: {reason}", f"{host}:{port}", "choose another --port or --host") from None
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import HTTPException, Request
 
 from pellucid.config import DecodeConfig
+from pellucid.cores import cores
 from pellucid.decode.translator import Stop, Translation, Translator
-from pellucid.errors import Problem, UserError
+from pellucid.errors import Problem, UserError, counted
 from pellucid.serve.batcher import Batcher, BusyError, Job, Options
 from pellucid.serve.clients import Allowance, ApiKeys, Client, network
 from pellucid.serve.gate import GONE
@@ -26,6 +26,8 @@ from pellucid.serve.settings import ServeConfig, over
 from pellucid.serve.streams import Streams
 from pellucid.text.tokenizer import well_formed
 
+Result = TypeVar("Result")
+
 
 class Service:
     def __init__(self, translator: Translator, config: ServeConfig) -> None:
@@ -33,7 +35,7 @@ class Service:
         self.config = config
         self.languages = Languages(translator)
         self.metrics = Metrics(lambda: self.batcher.unfinished + self.streams.unfinished)
-        threads = config.threads or os.cpu_count() or 1
+        threads = config.threads or cores()
         self.batcher = Batcher(self._translate, threads, config.queue_limit, self.metrics.batches.observe)
         self.streams = Streams(threads, config.queue_limit)
         self._keys = ApiKeys.read(Path(config.api_keys)) if config.api_keys else None
@@ -52,7 +54,8 @@ class Service:
         wait = self._allowance.wait(client)
         if wait:
             seconds = ceil(wait)
-            what = f"slow down: {client.req_limit} requests a minute are allowed (try again in {seconds} s)"
+            allowed = counted(client.req_limit, "request")
+            what = f"slow down: no more than {allowed} a minute (try again in {seconds} s)"
             raise HTTPException(429, what, {"Retry-After": str(seconds)})
         self._allowance.spend(client, texts)
         start = perf_counter()
@@ -73,10 +76,10 @@ class Service:
             raise HTTPException(403, "the API key is not valid")
         return client
 
-    def texts(self, value: Any, name: str) -> list[str]:
+    def texts(self, value: Any, name: str, purpose: str = "to translate") -> list[str]:
         """The text or texts of a request, within the limits."""
         if not value:
-            raise HTTPException(400, f"missing {name}: the text to translate")
+            raise HTTPException(400, f"missing {name}: the text {purpose}")
         texts = value if isinstance(value, list) else [value]
         if not all(isinstance(text, str) for text in texts):
             raise HTTPException(400, f"{name} is neither a string nor a list of strings")
@@ -145,12 +148,15 @@ class Service:
         return [[next(found[options]) for _ in texts] for options, texts in wanted]
 
     async def _answers(self, request: Request, jobs: Sequence[Job]) -> list[list[Translation]]:
-        """What the batcher makes of jobs, unless the client leaves, or it takes too long."""
+        """What the batcher makes of jobs."""
         try:
             futures = self.batcher.submit(jobs)
         except BusyError:
             raise busy() from None
-        work: asyncio.Future[list[list[Translation]]] = asyncio.gather(*map(asyncio.wrap_future, futures))
+        return await self._awaited(request, asyncio.gather(*map(asyncio.wrap_future, futures)))
+
+    async def _awaited(self, request: Request, work: asyncio.Future[Result]) -> Result:
+        """What comes of the work, unless the client leaves, or it takes too long."""
         gone: asyncio.Future[Any] = asyncio.create_task(_left(request))
         try:
             await asyncio.wait((work, gone), timeout=self.config.timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -163,7 +169,7 @@ class Service:
             gone.cancel()
             work.cancel()
 
-    async def explain(self, text: str, options: Options, target_text: str | None) -> str:
+    async def explain(self, request: Request, text: str, options: Options, target_text: str | None) -> str:
         """The trace of a translation, as JSON."""
 
         def start() -> Iterator[str]:
@@ -172,13 +178,16 @@ class Service:
             trace = explain(self.translator, text, options.source, options.target, target_text=target_text)
             yield trace.to_json()
 
-        try:
+        async def read() -> str:
             [trace] = [trace async for trace in self.streams.read(start, self.config.timeout)]
+            return trace
+
+        try:
+            return await self._awaited(request, asyncio.create_task(read()))
         except BusyError:
             raise busy() from None
         except TimeoutError:
             raise too_slow(self.config) from None
-        return trace
 
     async def stream(self, text: str, options: Options) -> AsyncGenerator[str]:
         """The translation of a text, piece by piece."""

@@ -46,9 +46,9 @@ def routes(service: Service) -> APIRouter:
         "/worked", openapi_extra=spec.documented(spec.WORKED, "json"), summary="A worked example with other numbers"
     )
     async def edited(request: Request) -> Response:
-        values = known(await read_json(request), spec.WORKED)
-        async with service.admitted(request, values.get("api_key"), None):
-            return Json(await asyncio.to_thread(_edited, values))
+        asked = await read_json(request)
+        async with service.admitted(request, asked.get("api_key"), None):
+            return Json(await asyncio.to_thread(_edited, known(asked, spec.WORKED)))
 
     return router
 

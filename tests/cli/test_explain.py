@@ -64,7 +64,7 @@ def test_what_is_wrong_is_told(make_model: MakeModel, tmp_path: Path) -> None:
     model = ("--model", make_model(), "--to", "de")
     with pytest.raises(UserError, match="cannot be written"):
         run("the cat", *model, "--html", tmp_path / "nowhere" / "report.html")
-    with pytest.raises(UserError, match="unknown engine"):
+    with pytest.raises(UserError, match="engine: unknown 'steam'"):
         run("the cat", *model, "--engine", "steam")
     with pytest.raises(UserError, match="nothing to translate"):
         run("  ", *model)

@@ -103,6 +103,23 @@ def test_a_stream_prints_the_translation(number_model: Path) -> None:
     assert pellucid(*words, "--stream") == pellucid(*words)
 
 
+def test_lines_can_be_counted_off_where_each_has_several_translations(number_model: Path) -> None:
+    out, _ = pellucid("translate", "--model", str(number_model), "--n-best", "2", given=b"one\n\nsix\n")
+    lines = out.splitlines()
+    assert (lines[0], lines[2:4], lines[4]) == ("eins", ["", ""], "sechs")
+    assert len(lines) == 6
+
+
+def test_a_dash_is_the_standard_input(number_model: Path) -> None:
+    assert pellucid("translate", "--model", str(number_model), "-", given=b"one\n") == ("eins\n", "")
+
+
+def test_a_setting_is_told_by_the_name_of_its_option(number_model: Path) -> None:
+    words = [sys.executable, "-m", "pellucid", "translate", "one", "--model", str(number_model), "--n-best", "9"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "pellucid: --n-best: 9 is more than beam 5 (raise beam)\n")
+
+
 def test_a_closed_pipe_ends_it_quietly(number_model: Path) -> None:
     command = f"yes one two three | '{sys.executable}' -m pellucid translate --model '{number_model}' | head -n 2"
     done = subprocess.run(["bash", "-c", f"{command}; echo ${{PIPESTATUS[1]}}"], capture_output=True, timeout=120)
@@ -128,11 +145,14 @@ def test_whoever_feeds_a_pipe_line_by_line_is_answered_line_by_line(number_model
     [
         (["--to", "fr"], "does not know the language 'fr'"),
         (["--strategy", "beem"], "did you mean 'beam'?"),
-        (["--engine", "tensorflow"], "unknown engine"),
+        (["--engine", "tensorflow"], "engine: unknown 'tensorflow'"),
         (["--format", "xml"], "unknown format"),
         (["--compute-type", "int4"], "did you mean 'int8'?"),
         (["--n-best", "9"], "raise beam"),
-        (["--top-k", "5"], "add strategy='sample'"),
+        (["--top-k", "5"], "choose the strategy 'sample'"),
+        (["--stream", "--protect", "--format", "tsv"], "--protect: has no meaning with --stream"),
+        (["--stream", "--prefix", "eins"], "--prefix: has no meaning with --stream"),
+        (["--engine", "torch", "--compute-type", "int8"], "torch computes in one way only"),
         (["--engine", "ctranslate2", "--strategy", "sample", "--seed", "1"], "no seed"),
     ],
 )

@@ -70,13 +70,13 @@ def test_languages_may_be_left_out_and_a_list_gives_a_list(shared: Any) -> None:
     ("values", "told"),
     [
         ({"text": CAT, "beem": 3}, "did you mean 'beam'"),
-        ({"text": CAT, "beam": "3"}, "not of type int"),
+        ({"text": CAT, "beam": "3"}, "give a whole number"),
         ({"text": CAT, "beam": 11}, "beam: 11 is more than this server allows (at most 10)"),
         ({"text": CAT, "beam": 10, "n_best": 7}, "n_best: 7 is more than this server allows (at most 6)"),
         ({"text": CAT, "strategy": "sample", "n_best": 7}, "n_best: 7"),
         ({"text": CAT, "max_length": 1025}, "max_length: 1025"),
         ({"text": CAT, "min_length": 1025}, "min_length: 1025"),
-        ({"text": CAT, "temperature": 0.5}, "strategy='sample'"),
+        ({"text": CAT, "temperature": 0.5}, "the strategy 'sample'"),
         ({"text": CAT, "protect": 1}, "protect"),
         ({"text": CAT, "prefix": ["a"]}, "prefix"),
         ({"text": CAT, "prefix": "x" * 1025}, "tokens are more than this server allows"),
@@ -84,6 +84,7 @@ def test_languages_may_be_left_out_and_a_list_gives_a_list(shared: Any) -> None:
         ({"text": CAT, "source": 1, "split": "no"}, "split"),
         ({"text": CAT, "target": "xx"}, "'xx'"),
         ({"text": 1}, "string"),
+        ({"text": CAT, "repetition_penalty": 10**400}, "no finite number"),
         ({}, "missing text"),
     ],
 )
@@ -92,6 +93,12 @@ def test_what_is_wrong_is_told(shared: Any, path: str, values: dict[str, Any], t
     answer = shared.post(path, values)
     assert answer.status == 400
     assert told in answer.json["error"] or path == "/api/stream"
+
+
+def test_of_many_unknown_names_the_first_are_told(shared: Any) -> None:
+    told = shared.post("/api/translate", {"text": CAT} | {f"name{number}": 1 for number in range(5000)}).json["error"]
+    assert told.count("\n") == 10
+    assert told.endswith("and 4990 more unknown keys")
 
 
 @pytest.mark.parametrize(

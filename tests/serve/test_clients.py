@@ -66,11 +66,12 @@ def test_addresses() -> None:
     assert network("192.0.2.7") == "192.0.2.7"
     assert network("2001:db8::1") == network("2001:db8:0:0:ffff::2") != network("2001:db8:0:1::1")
     assert network("testclient") == "testclient"
+    assert network("::ffff:192.0.2.7") == "192.0.2.7"
 
 
 def test_keys_are_read_with_their_limits(tmp_path: Path) -> None:
     path = tmp_path / "keys"
-    path.write_text("# who\nfirst\n\n  second 5\nthird 0\n", encoding="utf-8")
+    path.write_text("first\n# who\n\n  second 5 # slow\nthird 0\n", encoding="utf-8-sig")
     keys = ApiKeys.read(path)
     first, second, third = (keys.client(key, 60) for key in ("first", "second", "third"))
     assert first is not None

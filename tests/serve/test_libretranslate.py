@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -129,6 +130,9 @@ def test_what_is_wrong_is_told(shared: Any, change: dict[str, Any], told: str) -
     assert list(answer.json) == ["error"]
 
 
+MULTIPART = "multipart/form-data; boundary=edge"
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [
@@ -142,6 +146,15 @@ def test_what_is_wrong_is_told(shared: Any, change: dict[str, Any], told: str) -
         (b"q=a&" * 2000, "application/x-www-form-urlencoded", 400),
         (b"no parts", "multipart/form-data; boundary=edge", 400),
         (b"no parts", "multipart/form-data", 400),
+        (b'--edge\r\nContent-Disposition: form-data; name="q"\r\n\r\n\xff\r\n--edge--\r\n', MULTIPART, 400),
+        (b'--edge\r\nContent-Disposition: form-data; name="q"; filename="a"\r\n\r\na\r\n--edge--\r\n', MULTIPART, 400),
+        # A careless reader of heads would be busy with these for minutes, or run out of stack.
+        (b"--edge\r\nContent-Disposition: form-data" + b";" * 200_000 + b"\r\n\r\na\r\n--edge--\r\n", MULTIPART, 400),
+        (
+            b"--edge\r\nContent-Disposition: form-data; name=" + b"(" * 9_000 + b"\r\n\r\na\r\n--edge--\r\n",
+            MULTIPART,
+            400,
+        ),
         (b"q=a", "text/plain", 415),
         (b"\x00\xff", "", 415),
     ],
@@ -178,6 +191,21 @@ def test_other_endpoints(shared: Any) -> None:
         answer = shared.send(method, path)
         assert answer.status == status
         assert list(answer.json) == ["error"]
+        assert "/spec" in answer.json["error"]
+    for path in ("/", "/health"):  # what monitors ask
+        answer = shared.send("HEAD", path)
+        assert (answer.status, answer.body) == (200, b"")
+
+
+def test_a_number_without_end_is_no_number_of_alternatives(shared: Any) -> None:
+    body = json.dumps({"q": CAT, **EN_DE})[:-1] + ', "alternatives": 1e999}'
+    assert shared.send("POST", "/translate", body, {"Content-Type": "application/json"}).status == 400
+
+
+@pytest.mark.parametrize(("source", "target"), [("EN", "DE"), ("en-US", "de_AT")])
+def test_languages_may_be_written_otherwise(shared: Any, translator: Translator, source: str, target: str) -> None:
+    answer = shared.post("/translate", {"q": CAT, "source": source, "target": target}).json
+    assert answer == {"translatedText": expected(translator, CAT, "en", "de").text}
 
 
 def test_a_model_without_codes_has_a_source_and_a_target(serve: Any, model_without_codes: Any) -> None:

@@ -102,10 +102,10 @@ def test_answers_are_sent_without_delay(host: str) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--port", "99999"], "cannot listen"),
+        (["--port", "99999"], "from 0 to 65535"),
         (["--host", "192.0.2.1"], "cannot listen"),
-        (["--char-limit", "-2"], "char_limit: -2 is out of range"),
-        (["--alternatives-limit", "10"], "alternatives_limit"),
+        (["--char-limit", "-2"], "--char-limit: -2 is out of range"),
+        (["--alternatives-limit", "10"], "--alternatives-limit"),
         (["--api-keys", "nowhere"], "nowhere: cannot be read"),
         (["--engine", "tork"], "did you mean 'torch'"),
         (["--compute-type", "int9"], "--compute-type"),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import pellucid.tracing
 from pellucid.config import DecodeConfig
 from pellucid.decode.translator import Translation, Translator
 from pellucid.serve import app, gate, parameters
@@ -98,6 +99,56 @@ def test_the_work_of_a_client_who_leaves_is_not_begun(serve: Any, held: Any) -> 
         assert first.result().status == 200
     assert client.post("/translate", {"q": "last", **EN_DE}).status == 200
     assert held.begun == [["first"], ["last"]]
+
+
+def test_an_explanation_for_a_client_who_left_is_not_begun(
+    serve: Any, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, begun = threading.Event(), []
+
+    def explain(_: Translator, text: str, *ways: str | None, target_text: str | None) -> Any:
+        begun.append(text)
+        assert gate.wait(60)
+        return real(translator, text, *ways, target_text=target_text)
+
+    real = pellucid.tracing.explain
+    monkeypatch.setattr(pellucid.tracing, "explain", explain)
+    client = serve(translator, threads=1)
+    asked = {"source": "en", "target": "de"}
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.post, "/api/explain", {"text": "first", **asked})
+        eventually(lambda: bool(begun))
+        connection = client.connect()
+        body = json.dumps({"text": "left", **asked})
+        connection.request("POST", "/api/explain", body, {"Content-Type": "application/json"})
+        eventually(lambda: unfinished(client) == 2)
+        connection.close()
+        eventually(lambda: unfinished(client) == 1)
+        gate.set()
+        assert first.result().status == 200
+    assert client.post("/api/explain", {"text": "last", **asked}).status == 200
+    assert begun == ["first", "last"]
+
+
+@pytest.mark.parametrize(("min_length", "step"), [(0, 64), (64, 16), (1024, 1)])
+def test_sentences_that_must_be_long_are_fewer_between_two_questions_whether_to_stop(
+    translator: Translator, min_length: int, step: int
+) -> None:
+    engine = translator.engine(DecodeConfig())
+    searched: list[int] = []
+
+    class Watched:
+        name = engine.name
+
+        def search(self, sentences: Any, _: DecodeConfig) -> Any:
+            searched.append(len(sentences))
+            return engine.search(sentences, DecodeConfig())
+
+    translator.engine = lambda *_: Watched()  # type: ignore[method-assign,assignment]
+    texts = [f"cat {number}" for number in range(70)]
+    translator.translate_all(texts, "en", "de", DecodeConfig(min_length=min_length), stop=lambda: False)
+    assert searched[0] == step
+    assert sum(searched) == 70
 
 
 def test_work_that_was_begun_ends_when_its_client_has_left(serve: Any, translator: Translator) -> None:
@@ -189,7 +240,7 @@ def test_requests_a_minute(serve: Any) -> None:
     refused = client.post("/api/stream", {"text": "cat"})
     assert refused.status == 429
     assert int(refused.headers["retry-after"]) > 0
-    assert "3 requests a minute" in refused.json["error"]
+    assert "no more than 3 requests a minute" in refused.json["error"]
     for exempt in ("/health", "/metrics", "/languages", "/frontend/settings", "/spec", "/api/model"):
         assert client.get(exempt).status == 200
 

@@ -12,12 +12,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import ModelConfig
+from pellucid.decode.engines import ComputeType
 from pellucid.errors import UserError
 from pellucid.model_files import CONFIG, WEIGHTS, read_config, read_weights
 from pellucid.reference.functions import EPSILON, sinusoidal
@@ -26,7 +27,6 @@ from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import SPECIALS, Tokenizer, Tokenizers
 
 Weights = Mapping[str, NDArray[np.floating]]
-ComputeType = Literal["float32", "int8"]
 
 STEPS = 64  # of an int8 weight on either side of 0
 MADE_OF = "weights.txt"

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
 
+from pellucid.cores import cores
 from pellucid.text.cache import cache_directory
 
 Job = TypeVar("Job")
@@ -28,7 +29,7 @@ class Workers:
     """Threads that share jobs out. `most` is what the machine has, `count` what is used."""
 
     def __init__(self, most: int | None = None, record: Path | None = None) -> None:
-        self.most = most or _cores()
+        self.most = most or cores()
         self._record = record or cache_directory() / "workers.json"
         measured = self._recall()
         self._measured = measured is not None or self.most == 1
@@ -82,10 +83,3 @@ class Workers:
             draft = self._record.with_name(f".{self._record.name}-{os.getpid()}")
             draft.write_text(json.dumps({str(self.most): self.count}) + "\n", encoding="utf-8")
             draft.replace(self._record)
-
-
-def _cores() -> int:
-    """Cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
