@@ -8,14 +8,16 @@ from rich.console import Console
 
 from pellucid.cli.describe import duration, show
 from pellucid.describe import describe, matmul_rate
+from pellucid.errors import counted
 from pellucid.text.batch import batches
-from pellucid.training.api import prepare_data, with_budget
+from pellucid.training.api import check_budget, prepare_data, with_budget
 from pellucid.training.data import Data
 from pellucid.training.settings import Settings
 
 
 def show_plan(settings: Settings) -> None:
     """Read the pairs, show the model part by part, and estimate the time from the rate of matrix products here."""
+    check_budget(settings)
     settings = with_budget(settings)
     data = prepare_data(settings)
     settings = replace(settings, model=data.model(settings.model))
@@ -36,18 +38,19 @@ def _estimate(settings: Settings, data: Data) -> list[str]:
     work = 6 * (source * description.multiply_adds("source") + target * description.multiply_adds("target"))
     updates, seconds = -(-len(plan) // train.accumulate), work / matmul_rate()
     limits = {
-        f"{train.epochs or 0:,} epochs": train.epochs,
-        f"{train.steps or 0:,} updates": train.steps and train.steps / updates,
+        counted(train.epochs or 0, "epoch"): train.epochs,
+        counted(train.steps or 0, "update"): train.steps and train.steps / updates,
         f"{train.minutes or 0:g} minutes": train.minutes and train.minutes * 60 / seconds,
     }
     lines = [
-        f"an epoch: {len(pairs):,} pairs, {source:,} source and {target:,} target tokens, {updates:,} updates,",
-        f"  at least {duration(seconds)} at the rate of matrix products measured here just now",
-        f"validation: {len(data.valid_pairs):,} pairs, every {train.validate_every:,} updates",
+        f"an epoch: {len(pairs):,} pairs, {source:,} source and {target:,} target tokens,",
+        f"  {counted(updates, 'update')}, at least {duration(seconds)} at the rate of matrix products here just now",
+        f"validation: {len(data.valid_pairs):,} pairs, every {counted(train.validate_every, 'update')}",
     ]
     for name, epochs in limits.items():
         if epochs:
-            lines.append(f"budget: {name}, about {epochs:.3g} epochs, {duration(epochs * seconds)} or more")
+            about = f"{epochs:.1f}" if epochs < 10 else f"{epochs:,.0f}"
+            lines.append(f"budget: {name} (epochs: about {about}), {duration(epochs * seconds)} or more")
     if train.patience:
         lines.append(f"budget: until {train.patience} validations bring no gain")
     return lines

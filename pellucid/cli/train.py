@@ -72,6 +72,8 @@ def train(
     if dry_run:
         from pellucid.cli.plan import show_plan
 
+        if out is not None:
+            Run(out).check_new()
         show_plan(settings)
     elif out is None:
         raise UserError("no run directory given", "--out", "add --out runs/NAME")

@@ -17,7 +17,7 @@ from pellucid.errors import UserError
 from pellucid.text.bpe_dropout import BpeDropout
 from pellucid.text.corpus_writer import is_whole, read_about, write_corpus
 from pellucid.text.filters import Report
-from pellucid.text.pair import Pair
+from pellucid.text.pair import Direction, Pair
 from pellucid.text.ragged import Ragged, mapped
 from pellucid.text.tokenizer import END, Tokenizers
 
@@ -120,6 +120,12 @@ class Corpus:
     def languages(self, pair: int) -> tuple[str | None, str | None]:
         row, source, target = self._find(pair)
         return self._language(row, source), self._language(row, target)
+
+    def named_direction(self) -> Direction | None:
+        """The languages of every pair, where all have the same two."""
+        source, target = self.languages(0)
+        same = bool((self._languages == self._languages[0]).all())
+        return (source, target) if same and source and target else None
 
     def place(self, pair: int) -> str:
         """Where the pair was read: `train.tsv:12`."""

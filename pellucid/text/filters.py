@@ -82,8 +82,7 @@ def _ratio(source: str, target: str) -> float:
 
 def _hash(pair: Pair) -> int:
     """64 bits: among ten million pairs, the chance that any two differ and share one is about 1 in 400,000."""
-    key = "\0".join((pair.source, pair.target, pair.source_language or "", pair.target_language or ""))
-    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(f"{pair.source}\0{pair.target}".encode(), digest_size=8).digest(), "big")
 
 
 class HashSet:

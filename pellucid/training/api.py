@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.config import ModelConfig, TrainConfig
-from pellucid.errors import Problem, UserError
+from pellucid.decode.models import BEFORE
+from pellucid.errors import Problem, UserError, counted
 from pellucid.text.batch import batches, real_share
 from pellucid.text.corpus import Corpus
 from pellucid.text.limits import learn_longest, load_longest, save_longest
@@ -19,13 +20,13 @@ from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
 from pellucid.training.data import Data, DataConfig, learn_languages, prepare
-from pellucid.training.device import threads_restored
+from pellucid.training.device import Device, threads_restored
 from pellucid.training.display import SILENT, Display
 from pellucid.training.distributed import World, together
-from pellucid.training.loop import Training, begin, finish
+from pellucid.training.loop import Training, begin, finish, limits_reached
 from pellucid.training.loop import train as run_loop
 from pellucid.training.run import Run
-from pellucid.training.settings import Settings
+from pellucid.training.settings import DEFAULT_PRESET, HOMES, Settings
 
 DEFAULT_MINUTES = 30.0
 # Settings that a resumed run may change; any other would make it another run.
@@ -34,6 +35,7 @@ CHANGEABLE = (
     "epochs",
     "minutes",
     "patience",
+    "device",
     "threads",
     "learning_rate",
     "warmup",
@@ -57,6 +59,7 @@ def train(
     """Train a model on pairs of text and leave it in `out`/model.
 
     `data` is a file of pairs, two aligned files (source, target), or a `DataConfig` (or its fields) for the rest.
+    Without `model` it is the preset tiny, or has the shape of the model to start from.
     """
     if isinstance(data, str | Path):
         data = {"pairs": str(data)}
@@ -66,16 +69,21 @@ def train(
         data = data.to_dict()
     if start_from is not None:
         data = {**data, "start_from": str(start_from)}
-    shape = model.to_dict() if model else {}  # without one: the paper's base, or that of the model to start from
+    usual = {} if data.get("start_from") else {"preset": DEFAULT_PRESET}
+    shape = model.to_dict() if model else usual
     tables = {"data": data, "model": shape, "train": (train or TrainConfig()).to_dict()}
     return start_run(Run(out), Settings.of(tables), display)
 
 
 def start_run(run: Run, settings: Settings, display: Display | None = None) -> Run:
     """A new run, to its end or until a signal stops it."""
+    Device.of(settings.train)  # one that is not there is told before the work
     start = str(Path(settings.start_from).resolve()) if settings.start_from else None
-    settings = with_budget(replace(settings, data=settings.data.absolute(), start_from=start))
+    settings = replace(settings, data=settings.data.absolute(), start_from=start)
+    check_budget(settings)
     with together(settings.model, settings.train) as world:
+        if world.leads:
+            run.check_new()
         with world.first_alone():  # before the directory is made: a wrong file leaves nothing behind
             data = prepare_data(settings)
             earlier = TargetTokens.load(Path(start), data.tokenizers) if start else None
@@ -92,12 +100,14 @@ def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display
     settings = run.settings()
     if not run.checkpoints.exists():
         raise UserError("is gone", str(run.checkpoints), "bring it back, or begin a new run with another --out")
-    fixed = [name for name in changes or {} if name in TrainConfig.names() and name not in CHANGEABLE]
+    known = [name for names in HOMES.values() for name in names]
+    fixed = [name for name in changes or {} if name in known and name not in CHANGEABLE]
     if fixed:
         remedy = f"what may change: {', '.join(CHANGEABLE)}"
         raise UserError(Problem("cannot change in the middle of a run", name, remedy) for name in fixed)
     if changes:
-        settings = with_budget(replace(settings, train=settings.train.changed(**changes)))
+        settings = replace(settings, train=settings.train.changed(**changes))
+        check_budget(settings)
     with together(settings.model, settings.train) as world, _locked(run, world):
         with world.first_alone():
             data = prepare_data(settings, run.checkpoints)
@@ -120,10 +130,15 @@ def _locked(run: Run, world: World) -> AbstractContextManager[None]:
 
 @threads_restored()
 def _train(run: Run, settings: Settings, data: Data, display: Display | None, world: World) -> Run:
+    settings = with_budget(settings)
     display = display or Display(settings.train, None if world.leads else SILENT)
     training = begin(run, data, settings.model, settings.train, settings.start_from, world)
     if training.progress.finished and run.model.exists():
-        display.note(f"{run.directory}: finished at step {training.progress.step:,}; the model is in {run.model}")
+        reached = ", ".join(f"{name} = {limit:g}" for name, limit in limits_reached(training.progress, settings.train))
+        display.note(
+            f"{run.directory}: finished at step {training.progress.step:,} with {reached} (raise that to go on); "
+            f"the model is in {run.model}"
+        )
         return run
     if world.leads:
         _put_aside(run.model)  # of an earlier, shorter budget
@@ -131,7 +146,10 @@ def _train(run: Run, settings: Settings, data: Data, display: Display | None, wo
     plan = batches(
         data.corpus, settings.train.batch_tokens, settings.train.seed, 0, data.epoch_pairs(settings.train.seed, 0)
     )
-    display.note(f"{len(plan):,} batches an epoch, {100 * real_share(data.corpus, plan):.1f}% real tokens")
+    size = counted(len(plan), "batch", "batches")
+    display.note(f"{size} an epoch, {100 * real_share(data.corpus, plan):.1f}% real tokens")
+    if training.progress.step:
+        display.note(f"goes on from step {training.progress.step:,}")
     with display:
         done = training.progress.finished or run_loop(training, display)
     if not done:
@@ -148,7 +166,7 @@ def _train(run: Run, settings: Settings, data: Data, display: Display | None, wo
 def _put_aside(model: Path) -> None:
     """Keep the model that a run had when it was given more time, until the next one takes its place."""
     if model.exists():
-        before = model.with_name(".model.before")
+        before = model.with_name(BEFORE)
         shutil.rmtree(before, ignore_errors=True)
         model.rename(before)
 
@@ -167,6 +185,7 @@ def _save_model(run: Run, settings: Settings, training: Training) -> None:
         with path.open("rb") as file:
             os.fsync(file.fileno())
     draft.rename(run.model)
+    shutil.rmtree(run.model.with_name(BEFORE), ignore_errors=True)
 
 
 def _target_tokens(run: Run, settings: Settings, corpus: Corpus) -> TargetTokens:
@@ -193,8 +212,8 @@ def _draw(run: Run, display: Display) -> None:
         display.note("no curves.png: matplotlib is not installed (pip install 'pellucid[plot]')")
 
 
-def with_budget(settings: Settings) -> Settings:
-    """Settings under which a run can end: without any limit it never would."""
+def check_budget(settings: Settings) -> None:
+    """What must fit together before a run begins, or goes on in another way."""
     train, model = settings.train, settings.model
     if train.steps is None and train.epochs is None:
         ends = {"schedule": train.schedule == "cosine", "cooldown": train.cooldown > 0}
@@ -204,7 +223,12 @@ def with_budget(settings: Settings) -> Settings:
     if model.positions == "learned" and settings.data.longest > model.max_length:
         what = f"pairs of {settings.data.longest} tokens, but the learned positions end at {model.max_length}"
         raise UserError(what, "longest", f"set longest={model.max_length}, or raise max_length")
-    limits = (train.steps, train.epochs, train.minutes, train.patience)
+
+
+def with_budget(settings: Settings) -> Settings:
+    """Settings under which a run ends: without any limit it never would. The run's own file does not have this one, so
+    that any other can take its place."""
+    limits = [getattr(settings.train, name) for name in ("steps", "epochs", "minutes", "patience")]
     if any(limit is not None for limit in limits):
         return settings
-    return replace(settings, train=train.changed(minutes=DEFAULT_MINUTES))
+    return replace(settings, train=settings.train.changed(minutes=DEFAULT_MINUTES))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from pellucid.shapes import weight_shapes
+from pellucid.training.data import model_directions
 from pellucid.training.loop import Training
 from pellucid.training.settings import Settings
 
@@ -10,8 +13,11 @@ from pellucid.training.settings import Settings
 def model_card(settings: Settings, training: Training) -> str:
     """Facts only, from the settings and the log of the run."""
     progress, config = training.progress, settings.model
-    size = sum(_product(shape) for shape in weight_shapes(config).values())
-    ways = ", ".join(f"{source} → {target}" for source, target in settings.data.directions) or "source → target"
+    size = sum(prod(shape) for shape in weight_shapes(config).values())
+    ways = (
+        ", ".join(f"{source} → {target}" for source, target in model_directions(settings.data, training.data.corpus))
+        or "source → target"
+    )
     rows = [
         ("directions", ways),
         ("parameters", f"{size:,}"),
@@ -34,10 +40,3 @@ def _scores(training: Training) -> list[tuple[str, str]]:
     return [
         (f"{title}, last validation", f"{last[name]:.2f}") for name, title in names.items() if last[name] is not None
     ]
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total

@@ -46,8 +46,9 @@ class Checkpoint:
 class Checkpoints:
     """The folder of a run's checkpoints.
 
-    `last.safetensors` is the whole state. `step-N.safetensors` are weights alone, for the average; they are written
-    before the state, so that the state never knows of one that is missing.
+    `last.safetensors` is the whole state, and `previous.safetensors` the one before it, should a disk damage the last.
+    `step-N.safetensors` are weights alone, for the average; they are written before the state, so that the state never
+    knows of one that is missing.
     """
 
     def __init__(self, directory: Path, keep: int) -> None:
@@ -67,23 +68,28 @@ class Checkpoints:
             "threads": str(checkpoint.threads),
             "data": checkpoint.data,
         }
-        write(self._last, save(_plain(tensors), metadata=about))
+        new = self.directory / "new.safetensors"
+        write(new, save(_plain(tensors), metadata=about))
+        if self._last.exists():
+            self._last.replace(self._previous)
+        new.replace(self._last)
         for old in self.snapshots()[: -self.keep]:
             old.unlink()
 
     def load(self) -> Checkpoint | None:
-        """The last state, or None before the first was saved."""
-        if not self._last.exists():
+        """The last state (the one before it where the last is gone), or None before the first was saved."""
+        path = next((path for path in (self._last, self._previous) if path.exists()), None)
+        if path is None:
             return None
         try:
-            with safe_open(self._last, framework="pt") as file:
+            with safe_open(path, framework="pt") as file:
                 about = file.metadata()
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             progress = Progress(**json.loads(about["progress"]))
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise UserError(
-                f"cannot be read: {error}", str(self._last), "the file is damaged: start the run anew"
-            ) from None
+            spare = path == self._last and self._previous.exists()
+            remedy = "delete it, and the run goes on from the checkpoint before it" if spare else "start the run anew"
+            raise UserError(f"cannot be read: {error}", str(path), f"the file is damaged: {remedy}") from None
         groups = [_below(tensors, prefix) for prefix in ("weights/", "optimizer/", "ema/")]
         return Checkpoint(progress, int(about["threads"]), about["data"], *groups)
 
@@ -96,7 +102,7 @@ class Checkpoints:
         files = self.snapshots()[-self.keep :]
         total: dict[str, Tensor] = {}
         for path in files:
-            for name, value in load_file(path).items():
+            for name, value in _read(path).items():
                 total[name] = total[name] + value.double() if name in total else value.double()
         return {name: (value / len(files)).float() for name, value in total.items()}
 
@@ -106,7 +112,7 @@ class Checkpoints:
         write(self._best, save(_plain(weights)))
 
     def best(self) -> dict[str, Tensor] | None:
-        return load_file(self._best) if self._best.exists() else None
+        return _read(self._best) if self._best.exists() else None
 
     def forget_after(self, step: int) -> None:
         """Drop snapshots that a lost state knew of: the run will come to them again."""
@@ -117,6 +123,10 @@ class Checkpoints:
     @property
     def _last(self) -> Path:
         return self.directory / "last.safetensors"
+
+    @property
+    def _previous(self) -> Path:
+        return self.directory / "previous.safetensors"
 
     @property
     def _best(self) -> Path:
@@ -144,6 +154,14 @@ def write(path: Path, content: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    """Weights that the model can be made without."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"cannot be read: {error}", str(path), "the file is damaged: delete it, and --resume") from None
 
 
 def _plain(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -21,7 +21,7 @@ def draw_curves(run: Run) -> None:
     validations = [entry for entry in history if "valid_loss" in entry]
     if not steps:
         return
-    minutes = {entry["step"]: entry["seconds"] / 60 for entry in steps}
+    minutes = {0: 0.0} | {entry["step"]: entry["seconds"] / 60 for entry in steps}
     figure, (losses, scores, rates) = pyplot.subplots(3, 1, figsize=(8, 9), sharex=True, layout="constrained")
     losses.plot(*_smooth(steps, minutes), label="training loss (smoothed labels)", color="#8aa")
     if validations:

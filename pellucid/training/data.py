@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import ModelConfig, TrainConfig
-from pellucid.errors import Problem, UserError, nearest
+from pellucid.errors import Problem, UserError, counted, nearest
 from pellucid.fields import Config, setting
 from pellucid.text.cache import cache_directory, fingerprint
 from pellucid.text.corpus import Corpus, is_whole
 from pellucid.text.generated import CORPORA, Part
 from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.pair import Direction
 from pellucid.text.readers import EVERYTHING, Aligned, Pair, Pairs, Report, Rules
 from pellucid.text.tokenizer import Tokenizer, Tokenizers
 
@@ -66,7 +67,7 @@ class DataConfig(Config):
         for prefix in PREFIXES.values():
             sources, targets = listed(getattr(self, f"{prefix}source")), listed(getattr(self, f"{prefix}target"))
             if len(sources) != len(targets):
-                what = f"{len(sources)} files of sources, {len(targets)} of targets"
+                what = f"{counted(len(sources), 'file')} of sources, {len(targets)} of targets"
                 problems.append(Problem(what, f"{prefix}source", "give them in pairs, in the same order"))
         if (self.source_language is None) != (self.target_language is None):
             problems.append(Problem("one language without the other", "source_language", "give both --from and --to"))
@@ -74,6 +75,8 @@ class DataConfig(Config):
             problems.append(Problem("a generated corpus has its own directions", "both_ways", "leave it out"))
         elif self.both_ways and self.source_language is None:
             problems.append(Problem("needs the languages of both sides", "both_ways", "add --from and --to"))
+        if self.languages and self.languages[0] == self.languages[1]:
+            problems.append(Problem("the same language on both sides", "target_language", "give two codes"))
         if self.both_ways and not self.joint:
             problems.append(Problem("needs one joint vocabulary", "both_ways", "leave joint as it is"))
         return problems
@@ -94,8 +97,8 @@ class DataConfig(Config):
         return self.source_language, self.target_language
 
     @property
-    def directions(self) -> list[tuple[str, str]]:
-        """What the model will translate; one direction needs no languages."""
+    def directions(self) -> list[Direction]:
+        """What the model is asked to translate; one direction needs no languages."""
         if self.corpus == "reports":
             return [("report", "summary"), ("summary", "report")]
         if self.languages is None:
@@ -229,12 +232,16 @@ def _learned(pairs: Pairs | Generated, data: DataConfig, model: ModelConfig, see
         )
     else:
         tokenizers = Tokenizers.learn(pairs, model.vocabulary, tags, data.joint, seed)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=directory.parent) as draft:  # it appears whole or not at all
-        tokenizers.save(draft)
-        with suppress(OSError):  # another process was faster, with the same result
-            Path(draft).rename(directory)
-            Path(draft).mkdir()
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=directory.parent) as draft:  # it appears whole or not at all
+            tokenizers.save(draft)
+            with suppress(OSError):  # another process was faster, with the same result
+                Path(draft).rename(directory)
+                Path(draft).mkdir()
+    except OSError as error:
+        remedy = "free some space there, or name another place in PELLUCID_CACHE"
+        raise UserError(f"the tokenizers cannot be written: {error.strerror}", str(directory), remedy) from error
     return tokenizers
 
 
@@ -262,15 +269,22 @@ def _digest(tokenizers: Tokenizers) -> str:
     return sha256((tokenizers.source.to_json() + tokenizers.target.to_json()).encode()).hexdigest()
 
 
+def model_directions(data: DataConfig, corpus: Corpus) -> list[Direction]:
+    """What a model of these pairs translates: as asked for, else the one direction that the files name themselves."""
+    named = corpus.named_direction()
+    return data.directions or ([named] if named else [])
+
+
 def learn_languages(data: DataConfig, corpus: Corpus) -> LanguageIdentifier:
     """What `languages.json` holds: the directions of the model and how to tell its languages apart."""
-    texts: dict[str, list[str]] = {language: [] for direction in data.directions for language in direction}
+    directions = model_directions(data, corpus)
+    texts: dict[str, list[str]] = {language: [] for direction in directions for language in direction}
     if texts:
         for row in np.linspace(0, corpus.stored - 1, min(SAMPLE, corpus.stored)).astype(int):
             for language, text in zip(corpus.languages(int(row)), corpus.text(int(row)), strict=True):
                 if language in texts:
                     texts[language].append(text)
-    return LanguageIdentifier.learn(texts, data.directions)
+    return LanguageIdentifier.learn(texts, directions)
 
 
 def listed(value: str | list[str] | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from dataclasses import dataclass
 import torch
 
 from pellucid.config import ModelConfig, TrainConfig
+from pellucid.cores import cores
+from pellucid.errors import UserError
 from pellucid.training.shards import LEAST_TOKENS
 
 
@@ -25,8 +26,10 @@ class Device:
     def of(cls, config: TrainConfig, saved_threads: int | None = None, processes: int = 1) -> Device:
         """As configured; threads as configured, else as the run had them: equal counts give equal weights. Else the
         cores of the machine, shared with the other processes that train here."""
-        name = _best_device() if config.device == "auto" else config.device
-        threads = config.threads or saved_threads or max(1, _cores() // processes)
+        name = _devices()[0] if config.device == "auto" else config.device
+        if name not in _devices():
+            raise UserError(f"there is no {name} here", "device", f"choose {' or '.join(_devices())}, or auto")
+        threads = config.threads or saved_threads or max(1, cores() // processes)
         wanted = config.precision == "bfloat16" or (config.precision == "auto" and _multiplies_bfloat16(name))
         return cls(name, threads, wanted)
 
@@ -58,15 +61,10 @@ def threads_restored() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _cores() -> int:
-    """Cores that this process may use; not every system tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _best_device() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+def _devices() -> list[str]:
+    """Those of this machine, the best first."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    return [name for name, usable in there.items() if usable]
 
 
 def _multiplies_bfloat16(device: str) -> bool:

@@ -82,7 +82,7 @@ def begin(
         raise UserError("the processes do not start from the same state", str(run.directory), remedy)
     average = saved.ema if saved else model.weights() if config.ema else {}
     ema = {name: value.detach().clone().to(device.name) for name, value in average.items()}
-    progress.finished = spent(progress, config)  # the budget may have grown since it was saved
+    progress.finished = bool(limits_reached(progress, config))  # the budget may have grown since it was saved
     if world.leads:
         run.forget_after(progress.step)
         scheduled = progress.finished or progress.step % config.checkpoint_every == 0
@@ -108,7 +108,7 @@ def train(training: Training, display: Display) -> bool:
             if world.leads and progress.step % config.validate_every == 0:
                 _record(training, display, _validate(training))
                 progress.seconds = monotonic() - session
-            progress.finished, stopping = world.decided(spent(progress, config), stop.asked)
+            progress.finished, stopping = world.decided(bool(limits_reached(progress, config)), stop.asked)
             scheduled = progress.step % config.checkpoint_every == 0 or progress.finished
             if world.leads and (scheduled or stopping):
                 save(training, snapshot=scheduled)
@@ -174,14 +174,16 @@ def update(training: Training, group: list[Batch]) -> tuple[float, float]:
     return total / count, rate
 
 
-def spent(progress: Progress, config: TrainConfig) -> bool:
-    """Whether the run is over: steps, epochs, minutes or patience."""
-    return bool(
-        (config.steps is not None and progress.step >= config.steps)
-        or (config.epochs is not None and progress.epoch >= config.epochs)
-        or (config.minutes is not None and progress.seconds >= config.minutes * 60)
-        or (config.patience is not None and progress.validations_without_gain >= config.patience)
-    )
+def limits_reached(progress: Progress, config: TrainConfig) -> list[tuple[str, float]]:
+    """The limits that a run has come to; with one of them it is over."""
+    used = {
+        "steps": progress.step,
+        "epochs": progress.epoch,
+        "minutes": progress.seconds / 60,
+        "patience": progress.validations_without_gain,
+    }
+    limits = {name: getattr(config, name) for name in used}
+    return [(name, limit) for name, limit in limits.items() if limit is not None and used[name] >= limit]
 
 
 def save(training: Training, snapshot: bool) -> None:

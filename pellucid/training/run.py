@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from pellucid.errors import UserError
 from pellucid.text.limits import save_longest
 from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
+from pellucid.training.checkpoint import write
 from pellucid.training.settings import Settings, read_toml
 
 CONFIG, LOG, LOCK = "config.toml", "log.jsonl", ".lock"
@@ -51,9 +53,7 @@ class Run:
         """Make the directory; one that holds a run is left alone. The config comes last: with it, it is a run.
         `target_tokens` and `longest` are those of the model it starts from, which may be gone when the run comes to its
         end."""
-        if (self.directory / CONFIG).exists():
-            remedy = f"go on with --resume {self.directory}, or choose another --out"
-            raise UserError("there is a run already", str(self.directory), remedy)
+        self.check_new()
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             tokenizers.save(self.checkpoints)
@@ -67,16 +67,27 @@ class Run:
                 f"cannot be written: {error.strerror}", str(self.directory), "choose another --out"
             ) from None
 
+    def check_new(self) -> None:
+        """That a run can begin here."""
+        if (self.directory / CONFIG).exists():
+            remedy = f"go on with --resume {self.directory}, or choose another --out"
+            raise UserError("there is a run already", str(self.directory), remedy)
+        there = next(path for path in (self.directory, *self.directory.absolute().parents) if path.exists())
+        if not (there.is_dir() and os.access(there, os.W_OK)):
+            raise UserError(
+                f"cannot be made: {there} is no folder to write in", str(self.directory), "choose another --out"
+            )
+
     def write(self, settings: Settings) -> None:
         """Write config.toml, whole or not at all."""
-        draft = self.directory / f".{CONFIG}.draft"
-        draft.write_text(settings.to_toml(), encoding="utf-8")
-        draft.replace(self.directory / CONFIG)
+        write(self.directory / CONFIG, settings.to_toml().encode())
 
     def settings(self) -> Settings:
         if not (self.directory / CONFIG).exists():
             raise UserError("there is no run here", str(self.directory), "give the --out of an earlier train")
         tables = read_toml(self.directory / CONFIG)
+        if "data" not in tables:
+            raise UserError("is damaged: [data] is missing", str(self.directory / CONFIG), "begin a new run")
         start_from = tables["data"].pop("start_from", None)  # the run's own table says what the model is like
         return replace(Settings.of(tables), start_from=start_from)
 

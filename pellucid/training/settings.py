@@ -18,6 +18,11 @@ from pellucid.text.readers import Rules
 from pellucid.training.data import DataConfig
 
 TABLES = ("data", "model", "train")
+HOMES = {
+    "data": [*DataConfig.names(), *Rules.names(), "start_from"],
+    "model": [*ModelConfig.names(), "preset"],
+    "train": TrainConfig.names(),
+}
 UNKNOWN = "--set"  # where `gather` puts what belongs into none of them
 DEFAULT_PRESET = "tiny"
 Tables = Mapping[str, Mapping[str, Any]]
@@ -36,14 +41,10 @@ class Settings:
     @classmethod
     def of(cls, tables: Tables) -> Settings:
         """From the tables [data] [model] [train], all their problems in one error."""
-        others = [name for name in tables if name not in (*TABLES, UNKNOWN)]
-        problems = [Problem("unknown table", name, nearest(name, TABLES)) for name in others]
-        every = [name for kind in (DataConfig, Rules, ModelConfig, TrainConfig) for name in kind.names()]
-        problems += [
-            Problem(f"unknown key (value {value!r})", name, nearest(name, every))
-            for name, value in tables.get(UNKNOWN, {}).items()
-        ]
-        data, model = dict(tables.get("data", {})), dict(tables.get("model", {}))
+        problems = _misplaced(tables)
+        data, model, train = (
+            {name: value for name, value in tables.get(table, {}).items() if name in HOMES[table]} for table in TABLES
+        )
         start_from = data.pop("start_from", None)
         preset = model.pop("preset", None)
         if preset is not None and preset not in PRESETS:
@@ -62,7 +63,7 @@ class Settings:
             ("data", DataConfig, data),
             ("rules", Rules, rules),
             ("model", ModelConfig, model),
-            ("train", TrainConfig, tables.get("train", {})),
+            ("train", TrainConfig, train),
         )
         for name, kind, values in kinds:
             try:
@@ -82,6 +83,21 @@ class Settings:
             + "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items())
             for name, table in tables.items()
         )
+
+
+def _misplaced(tables: Tables) -> list[Problem]:
+    """Tables that there are not, and keys that are not of their table."""
+    problems = [
+        Problem("unknown table", name, nearest(name, TABLES)) for name in tables if name not in (*TABLES, UNKNOWN)
+    ]
+    for table, own in {**HOMES, UNKNOWN: [name for names in HOMES.values() for name in names]}.items():
+        for name, value in tables.get(table, {}).items():
+            home = next((other for other, names in HOMES.items() if name in names), None)
+            if home is None:
+                problems.append(Problem(f"unknown key (value {value!r})", name, nearest(name, own)))
+            elif table in TABLES and home != table:
+                problems.append(Problem(f"stands in [{table}]", name, f"move it to [{home}]"))
+    return problems
 
 
 def _model_to_start_from(directory: Path, asked: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any]:
@@ -105,16 +121,14 @@ def gather(
         tables[name] = dict(table)
     for name, values in flags.items():
         tables[name] |= values
-    if preset is not None or not (tables["model"] or tables["data"].get("start_from")):
-        tables["model"]["preset"] = preset or DEFAULT_PRESET
-    homes = {
-        "model": [*ModelConfig.names(), "preset"],
-        "train": TrainConfig.names(),
-        "data": DataConfig.names() + Rules.names(),
-    }
+    plain = not tables["model"]
+    if preset is not None:
+        tables["model"]["preset"] = preset
     for name, value in parse_settings(list(settings)).items():
-        home = next((table for table, names in homes.items() if name in names), UNKNOWN)
+        home = next((table for table, names in HOMES.items() if name in names), UNKNOWN)
         tables.setdefault(home, {})[name] = value
+    if plain and not tables["data"].get("start_from"):
+        tables["model"].setdefault("preset", DEFAULT_PRESET)
     return tables
 
 

@@ -44,7 +44,8 @@ def test_trains_resumes_and_says_when_it_is_finished(tmp_path: Path, files: list
     assert (tmp_path / "run" / "model" / "model.safetensors").exists()
     again = pellucid(tmp_path, "--resume", "run")
     assert "finished at step 6" in again.stderr
-    pellucid(tmp_path, "--resume", "run", "--set", "steps=9")
+    assert "with steps = 6 (raise that to go on)" in again.stderr
+    assert "goes on from step 6" in pellucid(tmp_path, "--resume", "run", "--set", "steps=9").stderr
     entries = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries if "loss" in entry] == list(range(1, 10))
 
@@ -70,6 +71,9 @@ def test_dry_run_makes_no_run(tmp_path: Path, files: list[str]) -> None:
     assert "parameters" in done.stdout
     assert "an epoch: 63 pairs" in done.stdout
     assert not (tmp_path / "run").exists()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for out in ("file", "file/run"):
+        assert "choose another --out" in pellucid(tmp_path, *files, "--out", out, "--dry-run", code=2).stderr
 
 
 def test_a_config_file_is_read_and_flags_win_over_it(tmp_path: Path, files: list[str]) -> None:
@@ -107,6 +111,8 @@ def test_fine_tuning_keeps_the_vocabulary_and_mixes_earlier_pairs_in(tmp_path: P
         (["--corpus", "dates", "--set", "schedule=cosine", "--out", "run"], "schedule: must know where it ends"),
         (["--corpus", "dates", "--set", "cooldown=9", "--out", "run"], "cooldown: must know where it ends"),
         (["--corpus", "dates", "--config", "missing.toml", "--out", "run"], "missing.toml"),
+        (["--corpus", "dates", "--set", "d_model=abc", "--out", "run"], "'abc' does not fit (give a whole number)"),
+        (["--pairs", "a.tsv", "--from", "en", "--to", "en", "--out", "run"], "the same language on both sides"),
         (["--resume", "nowhere"], "there is no run here"),
         (["--resume", "nowhere", "--corpus", "dates"], "a run keeps its settings"),
         (["--start-from", "nowhere", "--corpus", "dates", "--out", "run"], "nowhere"),

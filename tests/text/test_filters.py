@@ -49,10 +49,16 @@ def test_identical() -> None:
 
 def test_duplicates() -> None:
     judge = Judge(Rules())
-    pairs = [Pair("a", "b"), Pair("a", "c"), Pair("ab", ""), Pair("b", "a"), Pair("a", "b", "en", "de"), Pair("a", "b")]
-    assert [judge.reason(pair) for pair in pairs] == [None, None, "empty", None, None, "duplicate"]
+    pairs = [
+        Pair("a", "b"),
+        Pair("a", "c"),
+        Pair("ab", ""),
+        Pair("b", "a"),
+        Pair("a", "b", "en", "de"),
+    ]  # one may name what another leaves out
+    assert [judge.reason(pair) for pair in pairs] == [None, None, "empty", None, "duplicate"]
     lenient = Judge(Rules(drop_duplicates=False))
-    assert [lenient.reason(pair) for pair in pairs if pair.target] == [None] * 5
+    assert [lenient.reason(pair) for pair in pairs if pair.target] == [None] * 4
 
 
 def test_a_wrong_rule_is_told() -> None:

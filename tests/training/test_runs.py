@@ -16,12 +16,17 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import pellucid
+from pellucid.config import TrainConfig
+from pellucid.decode.models import find_model
+from pellucid.decode.translator import load
 from pellucid.errors import UserError
 from pellucid.text.batch import Batch
+from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import load_longest, save_longest
 from pellucid.text.target_tokens import UNTAGGED, TargetTokens
 from pellucid.text.tokenizer import Tokenizers
-from pellucid.training import loop
+from pellucid.training import api, loop
 from pellucid.training.api import prepare_data, resume_run, start_run
 from pellucid.training.display import Display
 from pellucid.training.loop import begin, update, updates
@@ -213,6 +218,101 @@ def test_a_full_disk_keeps_the_last_checkpoint(
     monkeypatch.undo()
     assert not list(run.checkpoints.glob(".*.draft"))
     assert load_file(run.checkpoints / "last.safetensors")
+
+
+def test_a_damaged_checkpoint_can_be_deleted_and_the_run_goes_on_from_the_one_before(
+    trained: Run, settings: Settings, tmp_path: Path
+) -> None:
+    run = Run(tmp_path / "run")
+    start_run(run, settings, StopAt(settings.train, 13, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    last = run.checkpoints / "last.safetensors"
+    last.write_bytes(last.read_bytes()[:1000])
+    with pytest.raises(UserError, match=r"last.safetensors: cannot be read.*delete it, and the run goes on"):
+        resume_run(run)
+    last.unlink()
+    resume_run(run)
+    assert model_bytes(run) == model_bytes(trained)
+    assert [entry["step"] for entry in run.history() if "loss" in entry] == list(range(1, 25))
+
+    for name in ("last", "previous"):
+        (run.checkpoints / f"{name}.safetensors").write_bytes(b"")
+    last.unlink()
+    with pytest.raises(UserError, match=r"previous.safetensors: cannot be read.*start the run anew"):
+        resume_run(run)
+
+
+def test_a_damaged_file_of_the_average_is_named_and_can_be_deleted(trained: Run) -> None:
+    damaged = sorted(trained.checkpoints.glob("step-*"))[-1]
+    damaged.write_bytes(b"x")
+    shutil.rmtree(trained.model)
+    with pytest.raises(UserError, match=f"{damaged.name}: cannot be read.*delete it"):
+        resume_run(trained)
+    damaged.unlink()
+    assert resume_run(trained).model.exists()
+
+
+def test_a_run_that_is_given_more_time_keeps_its_model_until_it_has_another(trained: Run, settings: Settings) -> None:
+    before = model_bytes(trained)
+    stop = StopAt(settings.train, 30, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    resume_run(trained, {"steps": 40}, stop)
+    assert (find_model(trained.directory) / "model.safetensors").read_bytes() == before
+    resume_run(trained)
+    assert find_model(trained.directory) == trained.model
+    assert model_bytes(trained) != before
+    assert not [path for path in trained.directory.iterdir() if path.name.startswith(".model")]
+
+
+def test_a_limit_that_nobody_gave_gives_way_to_one_that_is_given(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "DEFAULT_MINUTES", 0.0)
+    unlimited = replace(settings, train=settings.train.changed(steps=None))
+    run = start_run(Run(tmp_path / "run"), unlimited)
+    assert [entry["step"] for entry in run.history()] == [0]  # a validation of what it began with
+    resume_run(run, {"steps": 5})
+    assert [entry["step"] for entry in run.history() if "loss" in entry] == [1, 2, 3, 4, 5]
+    assert run.curves.exists()
+
+
+def test_a_config_that_is_damaged_says_so(trained: Run) -> None:
+    (trained.directory / "config.toml").write_bytes(b"")
+    with pytest.raises(UserError, match=r"config.toml: is damaged"):
+        resume_run(trained)
+
+
+def test_a_device_that_is_not_there_is_told_before_anything_is_made(settings: Settings, tmp_path: Path) -> None:
+    absent = "mps" if not torch.backends.mps.is_available() else "cuda"
+    away = replace(settings, train=settings.train.changed(device=absent))
+    with pytest.raises(UserError, match=f"device: there is no {absent} here.*cpu"):
+        start_run(Run(tmp_path / "run"), away)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_told(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    monkeypatch.setenv("PELLUCID_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UserError, match=r"cannot be written.*PELLUCID_CACHE"):
+        start_run(Run(tmp_path / "run"), settings)
+
+
+def test_files_that_name_their_languages_name_those_of_the_model(
+    number_files: tuple[Path, Path], settings: Settings, tmp_path: Path
+) -> None:
+    named = [tmp_path / "a.en", tmp_path / "a.la"]
+    for path, file in zip(named, number_files, strict=True):
+        shutil.copy(file, path)
+    data = settings.data.changed(source=str(named[0]), target=str(named[1]))
+    run = start_run(Run(tmp_path / "run"), replace(settings, data=data))
+    assert LanguageIdentifier.load(run.model / "languages.json").directions == (("en", "la"),)
+    assert (run.model / "README.md").read_text(encoding="utf-8").startswith("# en → la")
+    assert load(run.directory).translate("one", target="la").target == "la"  # type: ignore[union-attr]
+
+
+def test_from_python_a_model_without_a_shape_is_tiny_too(number_files: tuple[Path, Path], tmp_path: Path) -> None:
+    run = pellucid.train(number_files, tmp_path / "run", train=TrainConfig(steps=1, threads=1))
+    assert run.settings().model.d_model == 128
 
 
 def kill_and_resume(settings: Settings, directory: Path, moments: int, seed: int) -> None:

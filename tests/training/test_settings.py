@@ -43,6 +43,28 @@ def test_every_unknown_name_is_told_with_the_nearest_right_one() -> None:
     }
 
 
+def test_a_key_in_the_wrong_table_is_told_its_own() -> None:
+    with pytest.raises(UserError) as caught:
+        Settings.of(PAIRS | {"train": {"d_model": 64, "max_ratoi": 0.1}, "model": {"steps": 3}})
+    assert {(problem.where, problem.what) for problem in caught.value.problems} == {
+        ("d_model", "stands in [train]"),
+        ("max_ratoi", "unknown key (value 0.1)"),
+        ("steps", "stands in [model]"),
+    }
+    assert "d_model: stands in [train] (move it to [model])" in str(caught.value)
+
+
+def test_the_keys_of_data_include_the_rules() -> None:
+    with pytest.raises(UserError, match="did you mean 'max_ratio'"):
+        Settings.of({"data": {"pairs": "a.tsv", "max_ratoi": 3}})
+
+
+def test_a_preset_as_a_flag_wins_over_the_file(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('[model]\npreset = "tiny"\n', encoding="utf-8")
+    assert Settings.of(gather(config, "small", PAIRS, [])).model.d_model == 256
+
+
 def test_toml_round_trip(tmp_path: Path) -> None:
     settings = Settings.of(gather(None, "tiny", PAIRS, ["positions=rotary", "vocabulary=500", "minutes=1.5"]))
     (tmp_path / "c.toml").write_text(settings.to_toml(), encoding="utf-8")
