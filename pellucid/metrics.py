@@ -40,11 +40,12 @@ def compare(
 
     for translations in systems.values():
         _check(translations, references)
+    names = {"BLEU": "BLEU", "chrF2": "chrF"}  # sacrebleu's, and those of `all_scores`
     metrics = {"BLEU": BLEU(references=[list(references)]), "chrF2": CHRF(references=[list(references)])}
     named: Any = [(name, list(translations)) for name, translations in systems.items()]
     results: dict[str, Any] = PairedTest(named, metrics, references=None, test_type="bs", n_samples=samples)()[1]
     return {
-        name: [_difference(metric, results[metric][place], results[metric][0]) for metric in metrics]
+        name: [_difference(ours, results[metric][place], results[metric][0]) for metric, ours in names.items()]
         for place, name in enumerate(systems)
         if place
     }

@@ -14,6 +14,7 @@ from pellucid.decode.models import BEFORE
 from pellucid.errors import Problem, UserError, counted
 from pellucid.text.batch import batches, real_share
 from pellucid.text.corpus import Corpus
+from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import learn_longest, load_longest, save_longest
 from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
@@ -25,7 +26,7 @@ from pellucid.training.display import SILENT, Display
 from pellucid.training.distributed import World, together
 from pellucid.training.loop import Training, begin, finish, limits_reached
 from pellucid.training.loop import train as run_loop
-from pellucid.training.run import Run
+from pellucid.training.run import LANGUAGES, Run
 from pellucid.training.settings import DEFAULT_PRESET, HOMES, Settings
 
 DEFAULT_MINUTES = 30.0
@@ -86,11 +87,12 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
             run.check_new()
         with world.first_alone():  # before the directory is made: a wrong file leaves nothing behind
             data = prepare_data(settings)
+            languages = LanguageIdentifier.load(Path(start) / LANGUAGES) if start else None
             earlier = TargetTokens.load(Path(start), data.tokenizers) if start else None
             longest = load_longest(Path(start)) if start else None
         settings = replace(settings, model=data.model(settings.model))
         if world.leads:
-            run.create(settings, data.tokenizers, earlier, longest)
+            run.create(settings, data.tokenizers, languages, earlier, longest)
         with _locked(run, world):
             return _train(run, settings, data, display, world)
 
@@ -177,10 +179,11 @@ def _save_model(run: Run, settings: Settings, training: Training) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     training.model.save(draft)
     training.data.tokenizers.save(draft)
-    learn_languages(settings.data, training.data.corpus).save(draft / "languages.json")
+    languages = learn_languages(settings.data, training.data.corpus, run.earlier_languages())
+    languages.save(draft / LANGUAGES)
     _target_tokens(run, settings, training.data.corpus).save(draft)
     save_longest(draft, _longest(run, settings, training.data.corpus))
-    (draft / "README.md").write_text(model_card(settings, training), encoding="utf-8")
+    (draft / "README.md").write_text(model_card(settings, training, languages.directions), encoding="utf-8")
     for path in draft.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from pellucid.shapes import weight_shapes
-from pellucid.training.data import model_directions
+from pellucid.text.pair import Direction
 from pellucid.training.loop import Training
 from pellucid.training.settings import Settings
 
 
-def model_card(settings: Settings, training: Training) -> str:
+def model_card(settings: Settings, training: Training, directions: Sequence[Direction]) -> str:
     """Facts only, from the settings and the log of the run."""
     progress, config = training.progress, settings.model
     size = sum(prod(shape) for shape in weight_shapes(config).values())
-    ways = (
-        ", ".join(f"{source} → {target}" for source, target in model_directions(settings.data, training.data.corpus))
-        or "source → target"
-    )
+    ways = ", ".join(f"{source} → {target}" for source, target in directions) or "source → target"
     rows = [
         ("directions", ways),
         ("parameters", f"{size:,}"),

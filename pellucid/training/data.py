@@ -269,21 +269,18 @@ def _digest(tokenizers: Tokenizers) -> str:
     return sha256((tokenizers.source.to_json() + tokenizers.target.to_json()).encode()).hexdigest()
 
 
-def model_directions(data: DataConfig, corpus: Corpus) -> list[Direction]:
-    """What a model of these pairs translates: as asked for, else the one direction that the files name themselves."""
+def learn_languages(data: DataConfig, corpus: Corpus, earlier: LanguageIdentifier) -> LanguageIdentifier:
+    """What `languages.json` holds: the directions of the model and how to tell its languages apart. The directions are
+    those asked for, else the one that the files name themselves, else those of the `earlier` model it started from."""
     named = corpus.named_direction()
-    return data.directions or ([named] if named else [])
-
-
-def learn_languages(data: DataConfig, corpus: Corpus) -> LanguageIdentifier:
-    """What `languages.json` holds: the directions of the model and how to tell its languages apart."""
-    directions = model_directions(data, corpus)
+    directions = data.directions or ([named] if named and named not in earlier.directions else [])
+    if not directions:
+        return earlier
     texts: dict[str, list[str]] = {language: [] for direction in directions for language in direction}
-    if texts:
-        for row in np.linspace(0, corpus.stored - 1, min(SAMPLE, corpus.stored)).astype(int):
-            for language, text in zip(corpus.languages(int(row)), corpus.text(int(row)), strict=True):
-                if language in texts:
-                    texts[language].append(text)
+    for row in np.linspace(0, corpus.stored - 1, min(SAMPLE, corpus.stored)).astype(int):
+        for language, text in zip(corpus.languages(int(row)), corpus.text(int(row)), strict=True):
+            if language in texts:
+                texts[language].append(text)
     return LanguageIdentifier.learn(texts, directions)
 
 

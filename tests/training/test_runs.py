@@ -297,6 +297,10 @@ def test_a_cache_that_cannot_be_written_is_told(
         start_run(Run(tmp_path / "run"), settings)
 
 
+def directions(run: Run) -> tuple[tuple[str, str], ...]:
+    return LanguageIdentifier.load(run.model / "languages.json").directions
+
+
 def test_files_that_name_their_languages_name_those_of_the_model(
     number_files: tuple[Path, Path], settings: Settings, tmp_path: Path
 ) -> None:
@@ -305,9 +309,19 @@ def test_files_that_name_their_languages_name_those_of_the_model(
         shutil.copy(file, path)
     data = settings.data.changed(source=str(named[0]), target=str(named[1]))
     run = start_run(Run(tmp_path / "run"), replace(settings, data=data))
-    assert LanguageIdentifier.load(run.model / "languages.json").directions == (("en", "la"),)
+    assert directions(run) == (("en", "la"),)
     assert (run.model / "README.md").read_text(encoding="utf-8").startswith("# en → la")
     assert load(run.directory).translate("one", target="la").target == "la"  # type: ignore[union-attr]
+
+    # Fine-tuned on pairs without names it still knows them; on files that go the other way it learns their names.
+    start = {"start_from": str(run.model)}
+    train = settings.train.to_dict() | {"steps": 2}
+    unnamed = Settings.of({"data": settings.data.to_dict() | start, "train": train})
+    assert directions(start_run(Run(tmp_path / "tuned"), unnamed)) == (("en", "la"),)
+    back = {"source": str(named[1]), "target": str(named[0])}
+    assert directions(start_run(Run(tmp_path / "back"), Settings.of({"data": back | start, "train": train}))) == (
+        ("la", "en"),
+    )
 
 
 def test_from_python_a_model_without_a_shape_is_tiny_too(number_files: tuple[Path, Path], tmp_path: Path) -> None:
