@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
 import sys
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
@@ -16,6 +18,7 @@ from pellucid.serve.gate import Discreet
 from pellucid.serve.settings import ServeConfig
 
 MOST_CONNECTIONS = 1000
+HEAD_SECONDS = 30  # for the head of a request to arrive
 
 
 def run(
@@ -27,7 +30,7 @@ def run(
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(translator, config),
-            http="h11",
+            http=Prompt,
             ws="none",
             lifespan="on",
             log_config=None,
@@ -50,6 +53,31 @@ def run(
     shown = f"[{host}]" if ":" in host else host
     print(f"Pellucid listens on http://{shown}:{listener.getsockname()[1]}", flush=True)
     server.run(sockets=[listener])
+
+
+class Prompt(H11Protocol):
+    """HTTP that waits for the head of a request only so long: connections that say nothing, or too little, would
+    otherwise fill the server up."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._waiting.cancel()
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._waiting.cancel()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        self._waiting = self.loop.call_later(HEAD_SECONDS, self._close_unless_asked)
+
+    def _close_unless_asked(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
 
 
 def listen(host: str, port: int) -> socket.socket:

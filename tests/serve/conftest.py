@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from pellucid.config import DecodeConfig, ModelConfig
 from pellucid.decode.translator import Stop, Translation, Translator, load
 from pellucid.serve.app import create_app
-from pellucid.serve.run import listen
+from pellucid.serve.run import Prompt, listen
 from pellucid.serve.settings import ServeConfig
 from pellucid.shapes import weight_shapes
 from pellucid.text.languages import LanguageIdentifier
@@ -129,7 +129,7 @@ def running(translator: Translator, **settings: Any) -> Iterator[Running]:
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         app = create_app(translator, config)
-        server = uvicorn.Server(uvicorn.Config(app, http="h11", ws="none", log_config=None, access_log=False))
+        server = uvicorn.Server(uvicorn.Config(app, http=Prompt, ws="none", log_config=None, access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
 

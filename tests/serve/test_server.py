@@ -17,7 +17,7 @@ import pytest
 import pellucid.tracing
 from pellucid.config import DecodeConfig
 from pellucid.decode.translator import Translation, Translator
-from pellucid.serve import app, gate, parameters
+from pellucid.serve import app, gate, parameters, run
 from pellucid.serve.gate import Discreet
 
 WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "to", "house", "we", "see", "old", "tree", "by", "cold"]
@@ -230,6 +230,21 @@ def test_a_body_that_does_not_arrive_is_given_up(shared: Any, monkeypatch: pytes
     head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
     with closing(shared.raw(head)) as connection:
         assert b" 408 " in connection.recv(65536)
+
+
+def test_a_head_that_does_not_arrive_is_given_up(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "HEAD_SECONDS", 0.3)
+    client = serve()
+    whole = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    for said in (b"", whole[:20]):
+        with closing(client.raw(said)) as connection:
+            assert connection.recv(65536) == b""
+    with closing(client.raw(whole)) as connection:  # one that asked, and then says too little
+        answer = b""
+        while b"ok" not in answer:
+            answer += connection.recv(65536)
+        connection.sendall(whole[:20])
+        assert connection.recv(65536) == b""
 
 
 def test_requests_a_minute(serve: Any) -> None:
