@@ -153,10 +153,15 @@ def command() -> str:
 
 
 def _without_folder(word: str) -> str:
-    """DIR for a path that leads out of the project; also in --option=path."""
-    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
-    leads_out = value.startswith(("~", "..")) or Path(value).is_absolute()
-    return f"{option}{equals}DIR" if leads_out else word
+    """DIR for a path that leads out of the project; also in --option=path and name=path."""
+    if _leads_out(word):
+        return "DIR"
+    name, equals, value = word.partition("=")
+    return f"{name}{equals}DIR" if _leads_out(value) else word
+
+
+def _leads_out(word: str) -> bool:
+    return word.startswith(("~", "..")) or Path(word).is_absolute()
 
 
 def machine() -> dict[str, Any]:

@@ -3,7 +3,7 @@
     pellucid train --config recipes/multi30k-en-de.toml --out runs/multi30k
     python -m benchmarks.quality runs/multi30k --data DIR
     python -m benchmarks.quality runs/seed-1 runs/seed-2 runs/raw --data DIR
-    python -m benchmarks.quality runs/student --before runs/teacher --data DIR
+    python -m benchmarks.quality runs/student --before student=runs/teacher,runs/start --data DIR
     python -m benchmarks.quality --data DIR                trains from the recipe first: that takes hours
 
 Published: 41.02 on test_2016_flickr with 2.57 M parameters. Scored as there: text that is lower-cased and tokenised
@@ -11,7 +11,8 @@ already, its words counted as they stand. Runs that learned from the raw text (f
 are scored by cased sacreBLEU instead. The length penalty is chosen on the valid set; with it the test set is translated
 once in float32, which is the figure, and once in int8, the form that is served. Beside them stands the figure with a
 penalty of 1, which nobody chose: the published search had it. What follows ± is how much other sentences for a test set
-might change (95% of 1,000 draws). The minutes of earlier runs count for a run that starts from one.
+might change (95% of 1,000 draws). The minutes of the runs that a run stands on (the model it starts from, its teachers)
+count as its own.
 """
 
 from __future__ import annotations
@@ -196,19 +197,29 @@ def train(recipe: Path, data: Path, out: Path, changes: dict[str, Any], threads:
     return start_run(run, Settings.of(tables))
 
 
-def goals(qualities: Sequence[Quality]) -> list[Goal]:
-    """Of the runs on tokenised text; of several, the median is held to the bars."""
-    scored = [quality for quality in qualities if quality.corpus == TOKENISED]
-    if not scored:
-        return []
-    test = spread([quality.test for quality in scored])
-    minutes = spread([quality.minutes for quality in scored])
-    parameters = spread([quality.parameters / 1e6 for quality in scored])
-    return [
-        Goal("BLEU on test_2016_flickr", test, PUBLISHED, WITH_IMAGES, unit="BLEU"),
-        Goal("minutes of training", minutes, MINUTES, FEW_MINUTES, unit="minutes", less_is_better=True),
-        Goal("parameters", parameters, PARAMETERS / 1e6, unit="M", less_is_better=True),
-    ]
+def goals(runs: Sequence[Trained], qualities: Sequence[Quality]) -> list[Goal]:
+    """Of every recipe on tokenised text; of several seeds, the median is held to the bars."""
+    found = []
+    for seeds in by_recipe(runs, qualities):
+        name = seeds[0].run
+        test = spread([quality.test for quality in seeds])
+        minutes = spread([quality.minutes for quality in seeds])
+        parameters = spread([quality.parameters / 1e6 for quality in seeds])
+        if seeds[0].corpus == TOKENISED:
+            found += [
+                Goal(f"{name}: BLEU on test_2016_flickr", test, PUBLISHED, WITH_IMAGES, unit="BLEU"),
+                Goal(f"{name}: minutes", minutes, MINUTES, FEW_MINUTES, unit="minutes", less_is_better=True),
+                Goal(f"{name}: parameters", parameters, PARAMETERS / 1e6, unit="M", less_is_better=True),
+            ]
+    return found
+
+
+def by_recipe(runs: Sequence[Trained], qualities: Sequence[Quality]) -> list[list[Quality]]:
+    """The runs of each recipe, which differ by their seeds."""
+    alike: dict[str, list[Quality]] = {}
+    for trained, quality in zip(runs, qualities, strict=True):
+        alike.setdefault(trained.recipe, []).append(quality)
+    return [*alike.values()]
 
 
 def draw(path: Path, runs: Sequence[Trained], qualities: Sequence[Quality]) -> None:
@@ -253,11 +264,8 @@ def row(quality: Quality) -> list[str]:
 
 def averages(runs: Sequence[Trained], qualities: Sequence[Quality]) -> list[list[str]]:
     """A line for every recipe that was run with several seeds: mean and standard deviation."""
-    alike: dict[str, list[Quality]] = {}
-    for trained, quality in zip(runs, qualities, strict=True):
-        alike.setdefault(trained.recipe, []).append(quality)
     lines = []
-    for seeds in alike.values():
+    for seeds in by_recipe(runs, qualities):
         if len(seeds) > 1:
             scores = [(each.valid, each.test, each.test_int8, each.test_unchosen) for each in seeds]
             spreads = [f"{mean(column):.2f} ± {stdev(column):.2f}" for column in zip(*scores, strict=True)]
@@ -278,9 +286,8 @@ def main() -> None:
         "--before",
         nargs="+",
         default=[],
-        type=Path,
-        metavar="RUN",
-        help="runs that those with a model to start from stand on (that model, its teachers): their minutes count",
+        metavar="NAME=RUN[,RUN]",
+        help="runs that one of the others, by its name, stands on: their minutes count as its own",
     )
     parser.add_argument("--recipe", type=Path, default=RECIPE, help="to train from, where no run is given")
     arguments = parser.parse_args()
@@ -289,7 +296,6 @@ def main() -> None:
         raise SystemExit("benchmarks.quality: give --data, the folder that holds multi30k-tok (or --quick)")
     if arguments.quick:
         shutil.rmtree(folder, ignore_errors=True)  # what an earlier version left says nothing about this one
-    _all_finished(arguments.before)
     data = arguments.data or made_up(folder)
     directories = arguments.runs
     if not directories:
@@ -297,20 +303,32 @@ def main() -> None:
         changes = QUICK_TRAIN if arguments.quick else {}
         directories = [train(arguments.recipe, data, folder / "run", changes, arguments.threads).directory]
     _all_finished(directories)
-    runs = [Trained(Run(directory)) for directory in directories]
-    if arguments.before and not any(trained.settings.start_from for trained in runs):
-        raise UserError("none of the runs starts from a model", "--before", "its minutes would count for none")
-    before = sum(Trained(Run(directory)).minutes for directory in arguments.before)
-    runs = [replace(trained, before=before) if trained.settings.start_from else trained for trained in runs]
+    before = minutes_before(arguments.before, [directory.name for directory in directories])
+    runs = [Trained(Run(directory), before.get(directory.name, 0.0)) for directory in directories]
     qualities = [measure(trained, data) for trained in runs]
     rows = [*map(row, qualities), *averages(runs, qualities)]
     figures = {"runs": [asdict(quality) for quality in qualities]}
-    report = Report("quality", "Multi30k, English to German: BLEU", COLUMNS, rows, figures, goals(qualities))
+    report = Report("quality", "Multi30k, English to German: BLEU", COLUMNS, rows, figures, goals(runs, qualities))
     report.show()
     report.save(arguments.out)
     draw(picture(arguments, report.name), runs, qualities)
     for signature in dict.fromkeys(quality.signature for quality in qualities):
         print(signature)
+
+
+def minutes_before(given: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    """For each `NAME=RUN,RUN` the minutes of those runs."""
+    minutes = {}
+    for word in given:
+        name, _, earlier = word.partition("=")
+        if name not in names or not earlier:
+            raise UserError(
+                f"{word!r} names none of the runs", "--before", f"write NAME=RUN; names: {', '.join(names)}"
+            )
+        directories = [Path(directory) for directory in earlier.split(",")]
+        _all_finished(directories)
+        minutes[name] = sum(Trained(Run(directory)).minutes for directory in directories)
+    return minutes
 
 
 def _all_finished(directories: Sequence[Path]) -> None:

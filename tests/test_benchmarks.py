@@ -311,3 +311,24 @@ def test_only_runs_that_differ_by_their_seed_are_averaged(tmp_path: Path) -> Non
     [line] = quality.averages(runs, qualities)
     assert line[0] == "a: mean ± deviation"
     assert line[-1] == "2.00 ± 1.41"  # the sample deviation of 1 and 3 is the square root of 2
+    assert not quality.goals(runs, qualities)  # of other text than the published figure is of
+    tokenised = [replace(each, corpus=quality.TOKENISED) for each in qualities]
+    goals = quality.goals(runs, tokenised)
+    assert [(goal.what, goal.figure.median, goal.reached) for goal in goals if "BLEU" in goal.what] == [
+        ("a: BLEU on test_2016_flickr", 2.0, False),
+        ("c: BLEU on test_2016_flickr", 50.0, True),
+    ]
+
+
+def test_minutes_of_earlier_runs_count_for_the_run_that_stands_on_them(tmp_path: Path) -> None:
+    for name, seconds in (("start", 60), ("teacher", 120)):
+        run = Run(tmp_path / name)
+        run.model.mkdir(parents=True)
+        run.log(step=1, loss=1.0, seconds=seconds)
+    earlier = f"{tmp_path / 'start'},{tmp_path / 'teacher'}"
+    assert quality.minutes_before([f"student={earlier}"], ["student", "other"]) == {"student": 3.0}
+    for wrong in ("start", f"nobody={earlier}", "student="):
+        with pytest.raises(UserError, match="names none of the runs"):
+            quality.minutes_before([wrong], ["student"])
+    with pytest.raises(UserError, match="no finished run"):
+        quality.minutes_before([f"student={tmp_path / 'nowhere'}"], ["student"])
