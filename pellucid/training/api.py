@@ -45,6 +45,7 @@ CHANGEABLE = (
     "validate_every",
     "validate_pairs",
     "checkpoint_every",
+    "average",
 )
 
 
@@ -115,6 +116,8 @@ def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display
             data = prepare_data(settings, run.checkpoints)
         if changes and world.leads:
             run.write(settings)
+        if changes and "average" in changes and world.leads:
+            _put_aside(run.model)  # another average is another model, of the same training
         return _train(run, settings, data, display, world)
 
 

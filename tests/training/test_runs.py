@@ -262,6 +262,15 @@ def test_a_run_that_is_given_more_time_keeps_its_model_until_it_has_another(trai
     assert not [path for path in trained.directory.iterdir() if path.name.startswith(".model")]
 
 
+def test_a_finished_run_can_average_fewer_checkpoints(trained: Run) -> None:
+    (trained.checkpoints / "best.safetensors").unlink()  # it may be the better one, and would be taken
+    resume_run(trained, {"average": 2})
+    first, second = (load_file(path) for path in sorted(trained.checkpoints.glob("step-*"))[-2:])
+    for name, value in load_file(trained.model / "model.safetensors").items():
+        torch.testing.assert_close(value, (first[name] + second[name]) / 2)
+    assert [entry["step"] for entry in trained.history() if "loss" in entry] == list(range(1, 25))
+
+
 def test_a_limit_that_nobody_gave_gives_way_to_one_that_is_given(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
