@@ -164,7 +164,7 @@ def test_what_was_assumed_is_said() -> None:
         (("--model", "/nowhere/at/all"), "no model '/nowhere/at/all'"),
         (("--set", "d_modl=3"), "did you mean 'd_model'"),
         (("--set", "heads=7"), "not divisible"),
-        (("--set", "heads"), "is no setting"),
+        (("--set", "heads"), "has no name or no value"),
         (("--tokens", "0"), "--tokens"),
         (("--tokens", "-5"), "--tokens"),
         (("--tokens", "nan"), "--tokens"),

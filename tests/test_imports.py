@@ -14,7 +14,7 @@ ROOT = Path(pellucid.__file__).parent
 
 # A room imports from rooms on lower floors, and from itself.
 FLOORS: list[set[str]] = [
-    {"errors"},
+    {"errors", "cores"},
     {"fields"},
     {"config"},
     {"shapes"},

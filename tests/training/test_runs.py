@@ -398,7 +398,7 @@ def test_config_of_a_run_reads_back(trained: Run, settings: Settings) -> None:
     assert again.model.vocabulary == json.loads((trained.model / "config.json").read_text())["vocabulary"]
 
 
-@pytest.mark.parametrize("name", ["seed", "batch_tokens", "accumulate", "ema", "average", "schedule", "precision"])
+@pytest.mark.parametrize("name", ["seed", "batch_tokens", "accumulate", "ema", "schedule", "precision"])
 def test_what_would_make_it_another_run_cannot_change(trained: Run, name: str) -> None:
     before = (trained.directory / "config.toml").read_text(encoding="utf-8")
     with pytest.raises(UserError, match="cannot change in the middle of a run"):
