@@ -50,6 +50,8 @@ def _spelled(problem: Problem, verbs: tuple[str, ...]) -> Problem:
     options = {
         name for verb in verbs for name in signature(getattr(import_module(f"pellucid.cli.{verb}"), verb)).parameters
     }
+    if verbs != ("train",):
+        options -= {"source", "target"}  # files; a translator that speaks of these means languages
     return replace(problem, where=f"--{problem.where.replace('_', '-')}") if problem.where in options else problem
 
 

@@ -114,10 +114,15 @@ def test_a_dash_is_the_standard_input(number_model: Path) -> None:
     assert pellucid("translate", "--model", str(number_model), "-", given=b"one\n") == ("eins\n", "")
 
 
-def test_a_setting_is_told_by_the_name_of_its_option(number_model: Path) -> None:
+def test_a_setting_is_told_by_the_name_of_its_option(number_model: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "pellucid", "translate", "one", "--model", str(number_model), "--n-best", "9"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "pellucid: --n-best: 9 is more than beam 5 (raise beam)\n")
+    # A language is not the file that another option names.
+    (tmp_path / "a.tsv").write_text("one\teins\n", encoding="utf-8")
+    words = [sys.executable, "-m", "pellucid", "evaluate", "--pairs", str(tmp_path / "a.tsv"), "--to", "fr"]
+    done = subprocess.run([*words, "--model", str(number_model)], capture_output=True, text=True)
+    assert done.stderr.startswith("pellucid: target: the model does not know the language 'fr'")
 
 
 def test_a_closed_pipe_ends_it_quietly(number_model: Path) -> None:
