@@ -203,6 +203,12 @@ class TrainConfig(Config):
     label_smoothing: float = setting(
         default=0.1, doc="probability spread evenly over the vocabulary", least=0, most=0.9
     )
+    r_drop: float = setting(
+        default=0.0,
+        doc="how much two passes over each batch, with other parts dropped, are held to agree (R-Drop; 5 is usual); "
+        "0: one pass, in half the time",
+        least=0,
+    )
     clip: float = setting(default=1.0, doc="largest norm of the gradient; 0: no limit", least=0)
     average: int = setting(default=5, doc="how many of the last checkpoints the final model averages; 1: none", least=1)
     ema: float = setting(

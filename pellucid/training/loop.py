@@ -144,7 +144,7 @@ def update(training: Training, group: list[Batch]) -> tuple[float, float]:
 
     def loss_of(batch: Batch) -> torch.Tensor:
         with training.device.autocast():
-            return batch_loss(model, batch, config.label_smoothing)
+            return batch_loss(model, batch, config.label_smoothing, config.r_drop)
 
     for place, batch in enumerate(group):
         seed = _mix(config.seed, progress.step, world.number(place))

@@ -36,8 +36,6 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float
     ) -> Tensor:
-        on_target = 1.0 - label_smoothing
-        target_rows = weight[targets]  # (tokens, d_model)
         log_totals = features.new_empty(len(features))
         learning = any(ctx.needs_input_grad[:3])
         grad_features = torch.empty_like(features) if learning else None
@@ -61,21 +59,43 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             if grad_bias is not None:
                 grad_bias += (exponentials / total).sum(dim=0)
 
-        mean_row = weight.mean(dim=0)
-        linear = on_target * (features * target_rows).sum() + label_smoothing * (features @ mean_row).sum()
-        if bias is not None:
-            linear = linear + on_target * bias[targets].sum() + label_smoothing * len(features) * bias.mean()
         if grad_features is not None and grad_weight is not None:
-            grad_features.sub_(on_target * target_rows).sub_(label_smoothing * mean_row)
-            grad_weight.index_add_(0, targets, features, alpha=-on_target)
-            grad_weight.sub_(label_smoothing / len(weight) * features.sum(dim=0))
-        if grad_bias is not None:
-            grad_bias.sub_(label_smoothing * len(features) / len(weight))
-            grad_bias.index_add_(0, targets, torch.ones_like(log_totals), alpha=-on_target)
+            add_linear_gradients(features, weight, targets, label_smoothing, 1.0, grad_features, grad_weight, grad_bias)
         ctx.save_for_backward(grad_features, grad_weight, grad_bias)
-        return log_totals.sum() - linear
+        return log_totals.sum() - linear_part(features, weight, bias, targets, label_smoothing)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None)
+
+
+def linear_part(
+    features: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float
+) -> Tensor:
+    """Of the loss: (1 - s) z[target] + s mean(z), summed over tokens. It needs no pass over the logits."""
+    on_target = 1.0 - label_smoothing
+    part = on_target * (features * weight[targets]).sum() + label_smoothing * (features @ weight.mean(dim=0)).sum()
+    if bias is not None:
+        part = part + on_target * bias[targets].sum() + label_smoothing * len(features) * bias.mean()
+    return part
+
+
+def add_linear_gradients(
+    features: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    label_smoothing: float,
+    scale: float,
+    grad_features: Tensor,
+    grad_weight: Tensor,
+    grad_bias: Tensor | None,
+) -> None:
+    """Subtract `scale` times the gradients of `linear_part` from those made so far, in place."""
+    on_target, spread = scale * (1.0 - label_smoothing), scale * label_smoothing
+    grad_features.sub_(weight[targets], alpha=on_target).sub_(weight.mean(dim=0), alpha=spread)
+    grad_weight.index_add_(0, targets, features, alpha=-on_target)
+    grad_weight.sub_(spread / len(weight) * features.sum(dim=0))
+    if grad_bias is not None:
+        grad_bias.sub_(spread * len(features) / len(weight))
+        grad_bias.index_add_(0, targets, torch.ones_like(targets, dtype=grad_bias.dtype), alpha=-on_target)

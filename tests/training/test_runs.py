@@ -108,7 +108,8 @@ def test_a_checkpoint_by_signal_never_enters_the_average(settings: Settings, tmp
     assert [path.stem for path in sorted(run.checkpoints.glob("step-*"))] == ["step-000000005", "step-000000010"]
 
 
-OPTIONS = [{"ema": 0.9}, {"accumulate": 3}, {"bpe_dropout": 0.2}, {"optimizer": "adamw"}, {"precision": "bfloat16"}]
+OPTIONS = [{"ema": 0.9}, {"accumulate": 3}, {"bpe_dropout": 0.2}, {"optimizer": "adamw"}]
+OPTIONS += [{"precision": "bfloat16"}, {"r_drop": 5.0}]
 
 
 @pytest.mark.parametrize("change", OPTIONS)
@@ -184,9 +185,9 @@ def test_a_loss_that_is_not_finite_stops_before_the_update_and_names_the_lines(
     true_loss = batch_loss
     calls = []
 
-    def poisoned(model, batch, smoothing):  # type: ignore[no-untyped-def]
+    def poisoned(model, batch, *how):  # type: ignore[no-untyped-def]
         calls.append(batch)
-        return true_loss(model, batch, smoothing) * (float("nan") if len(calls) == 8 else 1.0)
+        return true_loss(model, batch, *how) * (float("nan") if len(calls) == 8 else 1.0)
 
     monkeypatch.setattr(loop, "batch_loss", poisoned)
     run = Run(tmp_path / "run")
