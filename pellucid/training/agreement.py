@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pellucid.training.loss import add_linear_gradients, linear_part
+from pellucid.training.loss import add_linear_gradients, add_product, factor_type, linear_part
 
 CHUNK = 2**19  # logits of one pass held at a time: fewer than of a plain loss, as six such blocks are needed
 
@@ -30,9 +30,10 @@ def agreeing_cross_entropy(
     first, second (tokens, d_model), weight (vocabulary, d_model), targets (tokens,). Half of what the paper writes, so
     that a loss a token means the same with one pass and with two.
     """
-    with torch.autocast(first.device.type, enabled=False):  # sums over a vocabulary need all their digits
+    factors = factor_type(weight)
+    with torch.autocast(first.device.type, enabled=False):
         first, second = first.to(weight.dtype), second.to(weight.dtype)
-        loss: Tensor = _ChunkedAgreement.apply(first, second, weight, bias, targets, label_smoothing, r_drop)  # type: ignore[no-untyped-call]
+        loss: Tensor = _ChunkedAgreement.apply(first, second, weight, bias, targets, label_smoothing, r_drop, factors)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -56,8 +57,9 @@ class _ChunkedAgreement(torch.autograd.Function):
         targets: Tensor,
         label_smoothing: float,
         r_drop: float,
+        factors: torch.dtype,
     ) -> Tensor:
-        share = r_drop / 4
+        share, narrow = r_drop / 4, weight.to(factors)
         grad_first, grad_second = torch.empty_like(first), torch.empty_like(second)
         grad_weight = torch.zeros_like(weight)
         grad_bias = None if bias is None else torch.zeros_like(bias)
@@ -65,7 +67,8 @@ class _ChunkedAgreement(torch.autograd.Function):
         rows = max(1, CHUNK // len(weight))
         for start in range(0, len(first), rows):
             part = slice(start, start + rows)
-            z, y = first[part] @ weight.T, second[part] @ weight.T  # (rows, vocabulary)
+            f, g = first[part].to(factors), second[part].to(factors)  # (rows, d_model)
+            z, y = (f @ narrow.T).to(weight.dtype), (g @ narrow.T).to(weight.dtype)  # (rows, vocabulary)
             if bias is not None:
                 z, y = z + bias, y + bias
             log_p, log_q = z.log_softmax(dim=-1), y.log_softmax(dim=-1)
@@ -77,11 +80,12 @@ class _ChunkedAgreement(torch.autograd.Function):
             d *= share
             grad_z = (d + (0.5 + share * (1 - forth))).mul_(p).sub_(q, alpha=share)
             grad_y = d.neg_().add_(0.5 + share * (1 - back)).mul_(q).sub_(p, alpha=share)
-            torch.matmul(grad_z, weight, out=grad_first[part])
-            torch.matmul(grad_y, weight, out=grad_second[part])
-            grad_weight.addmm_(grad_z.T, first[part]).addmm_(grad_y.T, second[part])
             if grad_bias is not None:
                 grad_bias += grad_z.sum(dim=0) + grad_y.sum(dim=0)
+            grad_z, grad_y = grad_z.to(factors), grad_y.to(factors)
+            grad_first[part], grad_second[part] = grad_z @ narrow, grad_y @ narrow
+            add_product(grad_weight, grad_z.T, f)
+            add_product(grad_weight, grad_y.T, g)
         for features, grad_features in ((first, grad_first), (second, grad_second)):
             total -= 0.5 * linear_part(features, weight, bias, targets, label_smoothing)
             add_linear_gradients(features, weight, targets, label_smoothing, 0.5, grad_features, grad_weight, grad_bias)
@@ -91,4 +95,4 @@ class _ChunkedAgreement(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None, None)
+        return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None, None, None)

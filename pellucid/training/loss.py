@@ -18,9 +18,10 @@ def cross_entropy(
     Equal to `F.cross_entropy(features @ weight.T + bias, targets, reduction="sum", label_smoothing=...)`, without
     ever holding the logits whole: they are made, used and forgotten chunk by chunk, their gradient with them.
     """
-    with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need all their digits
+    factors = factor_type(weight)
+    with torch.autocast(features.device.type, enabled=False):
         features = features.to(weight.dtype)
-        loss: Tensor = _ChunkedCrossEntropy.apply(features, weight, bias, targets, label_smoothing)  # type: ignore[no-untyped-call]
+        loss: Tensor = _ChunkedCrossEntropy.apply(features, weight, bias, targets, label_smoothing, factors)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -34,8 +35,15 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        label_smoothing: float,
+        factors: torch.dtype,
     ) -> Tensor:
+        narrow = weight.to(factors)
         log_totals = features.new_empty(len(features))
         learning = any(ctx.needs_input_grad[:3])
         grad_features = torch.empty_like(features) if learning else None
@@ -44,7 +52,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         rows = max(1, CHUNK // len(weight))
         for first in range(0, len(features), rows):
             part = slice(first, first + rows)
-            z = features[part] @ weight.T  # (rows, vocabulary)
+            z = (features[part].to(factors) @ narrow.T).to(weight.dtype)  # (rows, vocabulary)
             if bias is not None:
                 z += bias
             highest = z.amax(dim=-1, keepdim=True)
@@ -53,9 +61,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             log_totals[part] = (highest + total.log()).squeeze(-1)
             if grad_features is not None and grad_weight is not None:
                 # p = exponentials / total: dividing the narrow factor instead saves a pass over the logits
-                torch.matmul(exponentials, weight, out=grad_features[part])
-                grad_features[part].div_(total)
-                grad_weight.addmm_(exponentials.T, features[part] / total)
+                shares = exponentials.to(factors)
+                torch.div(shares @ narrow, total, out=grad_features[part])
+                add_product(grad_weight, shares.T, (features[part] / total).to(factors))
             if grad_bias is not None:
                 grad_bias += (exponentials / total).sum(dim=0)
 
@@ -67,7 +75,21 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None)
+        return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None, None)
+
+
+def factor_type(weight: Tensor) -> torch.dtype:
+    """Of the factors of the large products: bfloat16 in mixed precision, where sums still keep all their digits."""
+    kind = weight.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
+
+
+def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """total += left @ right, in one go where all are of one type."""
+    if left.dtype == total.dtype:
+        total.addmm_(left, right)
+    else:
+        total += left @ right
 
 
 def linear_part(

@@ -126,3 +126,12 @@ def test_groups_of_queries_share_keys_and_values(config_of: ConfigOf) -> None:
         full.attend(*full.queries_keys_values(x, None), causal(5)).detach(),
         atol=1e-13,
     )
+
+
+def test_bfloat16_on_a_cpu_is_attended_to_in_float32() -> None:
+    generator = torch.Generator().manual_seed(5)
+    q, k, v = (torch.randn(2, 2, 6, 4, generator=generator).bfloat16() for _ in range(3))
+    with torch.autocast("cpu", torch.bfloat16):
+        ours = fused_attention(q, k, v)
+    assert ours.dtype == torch.float32
+    assert torch.equal(ours, fused_attention(q.float(), k.float(), v.float()))

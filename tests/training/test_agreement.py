@@ -72,3 +72,16 @@ def test_passes_that_drop_other_parts_pay_for_it() -> None:
     less, more, most = loss(1e-9), loss(1.0), loss(2.0)
     assert less < more < most
     assert most - less == pytest.approx(2 * (more - less), rel=1e-6)
+
+
+def test_mixed_precision_comes_near() -> None:
+    inputs, targets = example()
+    first, second, weight, bias = (value.float() for value in inputs)
+    exact = agreeing_cross_entropy(first, second, weight, bias, targets, 0.1, 5.0)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = agreeing_cross_entropy(first.bfloat16(), second.bfloat16(), weight, bias, targets, 0.1, 5.0)
+    assert mixed.dtype == torch.float32
+    assert mixed.item() == pytest.approx(exact.item(), rel=0.02)
+    assert mixed.item() != exact.item()
+    for rough, fine in zip(torch.autograd.grad(mixed, inputs), torch.autograd.grad(exact, inputs), strict=True):
+        assert torch.linalg.norm(rough - fine) < 0.05 * torch.linalg.norm(fine)

@@ -58,3 +58,20 @@ def test_equals_the_reference_where_padding_is_left_out() -> None:
 def test_large_logits_do_not_overflow() -> None:
     features, weight = torch.full((2, 4), 100.0), torch.stack([torch.ones(4) * i for i in range(5)])
     assert cross_entropy(features, weight, None, torch.tensor([4, 0])).item() == pytest.approx(1600.0)
+
+
+def test_mixed_precision_narrows_the_factors_and_not_the_sums() -> None:
+    generator = torch.Generator().manual_seed(4)
+    features = torch.randn(40, 32, generator=generator, requires_grad=True)
+    weight = torch.randn(500, 32, generator=generator, requires_grad=True)
+    targets = torch.randint(500, (40,), generator=generator)
+    exact = cross_entropy(features, weight, None, targets, 0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = cross_entropy(features.bfloat16(), weight, None, targets, 0.1)
+    assert mixed.dtype == torch.float32
+    assert mixed.item() != exact.item()  # it is narrower indeed
+    assert mixed.item() == pytest.approx(exact.item(), rel=2e-3)
+    for rough, fine in zip(
+        torch.autograd.grad(mixed, (features, weight)), torch.autograd.grad(exact, (features, weight)), strict=True
+    ):
+        assert torch.linalg.norm(rough - fine) < 0.02 * torch.linalg.norm(fine)
