@@ -34,8 +34,10 @@ def _estimate(settings: Settings, data: Data) -> list[str]:
     pairs = data.epoch_pairs(train.seed, 0)
     plan = batches(data.corpus, train.batch_tokens, train.seed, 0, pairs)
     source, target = (int(lengths.sum()) for lengths in data.corpus.lengths(pairs))
-    # two operations a multiply-add, and three times the forward pass with the backward pass
-    work = 6 * (source * description.multiply_adds("source") + target * description.multiply_adds("target"))
+    # two operations a multiply-add, three times the forward pass with the backward pass, all of it twice for R-Drop
+    work = (12 if train.r_drop else 6) * (
+        source * description.multiply_adds("source") + target * description.multiply_adds("target")
+    )
     updates, seconds = -(-len(plan) // train.accumulate), work / matmul_rate()
     limits = {
         counted(train.epochs or 0, "epoch"): train.epochs,

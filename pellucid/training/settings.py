@@ -72,6 +72,10 @@ class Settings:
                 problems += error.problems
         if problems:
             raise UserError(problems)
+        dropped = made["model"].dropout, made["model"].attention_dropout, made["model"].activation_dropout
+        if made["train"].r_drop and not any(dropped):
+            remedy = "set dropout above 0: what two passes drop is all that they differ in"
+            raise UserError("has no meaning where nothing is dropped", "r_drop", remedy)
         return cls(**made, start_from=start_from)
 
     def to_toml(self) -> str:

@@ -54,6 +54,12 @@ def test_a_key_in_the_wrong_table_is_told_its_own() -> None:
     assert "d_model: stands in [train] (move it to [model])" in str(caught.value)
 
 
+def test_two_passes_that_drop_nothing_are_refused() -> None:
+    with pytest.raises(UserError, match="r_drop: has no meaning where nothing is dropped"):
+        Settings.of(gather(None, None, PAIRS, ["r_drop=5", "dropout=0"]))
+    assert Settings.of(gather(None, None, PAIRS, ["r_drop=5", "dropout=0", "attention_dropout=0.1"])).train.r_drop == 5
+
+
 def test_the_keys_of_data_include_the_rules() -> None:
     with pytest.raises(UserError, match="did you mean 'max_ratio'"):
         Settings.of({"data": {"pairs": "a.tsv", "max_ratoi": 3}})
