@@ -205,8 +205,8 @@ class TrainConfig(Config):
     )
     r_drop: float = setting(
         default=0.0,
-        doc="how much two passes over each batch, with other parts dropped, are held to agree (R-Drop; 5 is usual); "
-        "0: one pass, in half the time",
+        doc="how much two passes over each batch, with other parts dropped, are held to agree (R-Drop; 5 is usual), "
+        "which takes twice the time and the memory; 0: one pass",
         least=0,
     )
     clip: float = setting(default=1.0, doc="largest norm of the gradient; 0: no limit", least=0)

@@ -37,11 +37,11 @@ def attention(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None = None) -> tu
 
 
 def fused_attention(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None = None) -> Tensor:
-    """The same output from one kernel that never holds the weights. On a CPU it computes in float32: going back through
-    its bfloat16 form takes ten times as long."""
-    if q.dtype == torch.bfloat16 and q.device.type == "cpu":
+    """The same output from one kernel that never holds the weights. On a CPU it computes in float32 what is bfloat16:
+    going back through that form takes ten times as long."""
+    if q.device.type == "cpu" and torch.bfloat16 in (q.dtype, v.dtype):  # rotated queries are float32, values are not
         with torch.autocast("cpu", enabled=False):
-            return fused_attention(q.float(), k.float(), v.float(), keep)
+            return fused_attention(q.float(), k.float(), v.float(), keep).to(v.dtype)
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pellucid.training.loss import add_linear_gradients, add_product, factor_type, linear_part
+from pellucid.training.loss import add_product, factor_type, pull, pulled
 
-CHUNK = 2**19  # logits of one pass held at a time: fewer than of a plain loss, as six such blocks are needed
+CHUNK = 2**19  # logits of one pass held at a time: fewer than of a plain loss, as several such blocks are needed
+LEAST_ROWS = 64  # with fewer, adding to the gradient of a large output layer costs more than the products
 
 
 def agreeing_cross_entropy(
@@ -28,7 +29,7 @@ def agreeing_cross_entropy(
     """The mean of both passes' cross-entropy, and r_drop / 4 of KL(p1 | p2) + KL(p2 | p1), summed over tokens.
 
     first, second (tokens, d_model), weight (vocabulary, d_model), targets (tokens,). Half of what the paper writes, so
-    that a loss a token means the same with one pass and with two.
+    that what a token costs but for the disagreement means the same with one pass and with two.
     """
     factors = factor_type(weight)
     with torch.autocast(first.device.type, enabled=False):
@@ -42,7 +43,7 @@ class _ChunkedAgreement(torch.autograd.Function):
 
         1/2 cross_entropy(p) + 1/2 cross_entropy(q) + s sum((p - q) d)
 
-    and the gradient of z, without what is linear in it (see `cross_entropy`),
+    and the gradient of z, without what pulls it to the target,
 
         p (1/2 + s (1 + d - KL(p | q))) - s q
     """
@@ -63,8 +64,8 @@ class _ChunkedAgreement(torch.autograd.Function):
         grad_first, grad_second = torch.empty_like(first), torch.empty_like(second)
         grad_weight = torch.zeros_like(weight)
         grad_bias = None if bias is None else torch.zeros_like(bias)
-        total = first.new_zeros(())
-        rows = max(1, CHUNK // len(weight))
+        loss = first.new_zeros(())
+        rows = max(LEAST_ROWS, CHUNK // len(weight))
         for start in range(0, len(first), rows):
             part = slice(start, start + rows)
             f, g = first[part].to(factors), second[part].to(factors)  # (rows, d_model)
@@ -72,25 +73,24 @@ class _ChunkedAgreement(torch.autograd.Function):
             if bias is not None:
                 z, y = z + bias, y + bias
             log_p, log_q = z.log_softmax(dim=-1), y.log_softmax(dim=-1)
-            # z - log p is log sum exp z, whatever the column
-            total += 0.5 * (z[:, 0] - log_p[:, 0] + y[:, 0] - log_q[:, 0]).sum()
+            del z, y
+            loss -= 0.5 * pulled(log_p, targets[part], label_smoothing)
+            loss -= 0.5 * pulled(log_q, targets[part], label_smoothing)
             p, q, d = log_p.exp(), log_q.exp(), log_p.sub_(log_q)
             forth, back = torch.linalg.vecdot(p, d)[:, None], -torch.linalg.vecdot(q, d)[:, None]  # (rows, 1)
-            total += share * (forth + back).sum()
+            loss += share * (forth + back).sum()
             d *= share
             grad_z = (d + (0.5 + share * (1 - forth))).mul_(p).sub_(q, alpha=share)
             grad_y = d.neg_().add_(0.5 + share * (1 - back)).mul_(q).sub_(p, alpha=share)
-            if grad_bias is not None:
-                grad_bias += grad_z.sum(dim=0) + grad_y.sum(dim=0)
-            grad_z, grad_y = grad_z.to(factors), grad_y.to(factors)
-            grad_first[part], grad_second[part] = grad_z @ narrow, grad_y @ narrow
-            add_product(grad_weight, grad_z.T, f)
-            add_product(grad_weight, grad_y.T, g)
-        for features, grad_features in ((first, grad_first), (second, grad_second)):
-            total -= 0.5 * linear_part(features, weight, bias, targets, label_smoothing)
-            add_linear_gradients(features, weight, targets, label_smoothing, 0.5, grad_features, grad_weight, grad_bias)
+            for grad_logits, features, grad_features in ((grad_z, f, grad_first), (grad_y, g, grad_second)):
+                pull(grad_logits, targets[part], label_smoothing, 0.5)
+                if grad_bias is not None:
+                    grad_bias += grad_logits.sum(dim=0)
+                narrow_grad = grad_logits.to(factors)
+                grad_features[part] = narrow_grad @ narrow
+                add_product(grad_weight, narrow_grad.T, features)
         ctx.save_for_backward(grad_first, grad_second, grad_weight, grad_bias)
-        return total
+        return loss
 
     @staticmethod
     @torch.autograd.function.once_differentiable

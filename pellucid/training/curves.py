@@ -23,7 +23,7 @@ def draw_curves(run: Run) -> None:
         return
     minutes = {0: 0.0} | {entry["step"]: entry["seconds"] / 60 for entry in steps}
     figure, (losses, scores, rates) = pyplot.subplots(3, 1, figsize=(8, 9), sharex=True, layout="constrained")
-    losses.plot(*_smooth(steps, minutes), label="training loss (smoothed labels)", color="#8aa")
+    losses.plot(*_smooth(steps, minutes), label="what training minimises", color="#8aa")
     if validations:
         when = [minutes[entry["step"]] for entry in validations]
         losses.plot(when, [entry["valid_loss"] for entry in validations], "o-", label="validation loss", color="#c33")

@@ -28,9 +28,7 @@ def cross_entropy(
 class _ChunkedCrossEntropy(torch.autograd.Function):
     """With smoothing s, z = features W^T + b and p = softmax(z), a token's loss and its gradient are
 
-        log sum exp z - (1 - s) z[target] - s mean(z)        p - (1 - s) onehot(target) - s / vocabulary
-
-    The last two terms are linear in z: their share of the gradients needs no pass over the logits.
+    log sum exp z - (1 - s) z[target] - s mean(z)        p - (1 - s) onehot(target) - s / vocabulary
     """
 
     @staticmethod
@@ -44,7 +42,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         factors: torch.dtype,
     ) -> Tensor:
         narrow = weight.to(factors)
-        log_totals = features.new_empty(len(features))
+        loss = features.new_zeros(())
         learning = any(ctx.needs_input_grad[:3])
         grad_features = torch.empty_like(features) if learning else None
         grad_weight = torch.zeros_like(weight) if learning else None
@@ -52,25 +50,24 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         rows = max(1, CHUNK // len(weight))
         for first in range(0, len(features), rows):
             part = slice(first, first + rows)
-            z = (features[part].to(factors) @ narrow.T).to(weight.dtype)  # (rows, vocabulary)
+            f = features[part].to(factors)  # (rows, d_model)
+            z = (f @ narrow.T).to(weight.dtype)  # (rows, vocabulary)
             if bias is not None:
                 z += bias
+            loss -= pulled(z, targets[part], label_smoothing)
             highest = z.amax(dim=-1, keepdim=True)
             exponentials = z.sub_(highest).exp_()
             total = exponentials.sum(dim=-1, keepdim=True)
-            log_totals[part] = (highest + total.log()).squeeze(-1)
+            loss += (highest + total.log()).sum()
             if grad_features is not None and grad_weight is not None:
-                # p = exponentials / total: dividing the narrow factor instead saves a pass over the logits
-                shares = exponentials.to(factors)
-                torch.div(shares @ narrow, total, out=grad_features[part])
-                add_product(grad_weight, shares.T, (features[part] / total).to(factors))
-            if grad_bias is not None:
-                grad_bias += (exponentials / total).sum(dim=0)
-
-        if grad_features is not None and grad_weight is not None:
-            add_linear_gradients(features, weight, targets, label_smoothing, 1.0, grad_features, grad_weight, grad_bias)
+                grad_z = pull(exponentials.div_(total), targets[part], label_smoothing, 1.0)
+                if grad_bias is not None:
+                    grad_bias += grad_z.sum(dim=0)
+                grad_z = grad_z.to(factors)  # only now: what is left of p where it is nearly right has few digits
+                grad_features[part] = grad_z @ narrow
+                add_product(grad_weight, grad_z.T, f)
         ctx.save_for_backward(grad_features, grad_weight, grad_bias)
-        return log_totals.sum() - linear_part(features, weight, bias, targets, label_smoothing)
+        return loss
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -78,8 +75,22 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return (*(None if made is None else made * grad for made in ctx.saved_tensors), None, None, None)
 
 
+def pulled(z: Tensor, targets: Tensor, label_smoothing: float) -> Tensor:
+    """(1 - s) z[target] + s mean(z), summed over tokens: the part of the loss that is linear in z."""
+    part = (1.0 - label_smoothing) * z.gather(1, targets[:, None]).sum()
+    return part + label_smoothing / z.shape[1] * z.sum() if label_smoothing else part
+
+
+def pull(grad_z: Tensor, targets: Tensor, label_smoothing: float, scale: float) -> Tensor:
+    """Subtract `scale` times the gradient of `pulled`, in place."""
+    if label_smoothing:
+        grad_z -= scale * label_smoothing / grad_z.shape[1]
+    grad_z[torch.arange(len(grad_z), device=grad_z.device), targets] -= scale * (1.0 - label_smoothing)
+    return grad_z
+
+
 def factor_type(weight: Tensor) -> torch.dtype:
-    """Of the factors of the large products: bfloat16 in mixed precision, where sums still keep all their digits."""
+    """Of the factors of the large products: bfloat16 in mixed precision, where all else keeps its digits."""
     kind = weight.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
 
@@ -90,34 +101,3 @@ def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
         total.addmm_(left, right)
     else:
         total += left @ right
-
-
-def linear_part(
-    features: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float
-) -> Tensor:
-    """Of the loss: (1 - s) z[target] + s mean(z), summed over tokens. It needs no pass over the logits."""
-    on_target = 1.0 - label_smoothing
-    part = on_target * (features * weight[targets]).sum() + label_smoothing * (features @ weight.mean(dim=0)).sum()
-    if bias is not None:
-        part = part + on_target * bias[targets].sum() + label_smoothing * len(features) * bias.mean()
-    return part
-
-
-def add_linear_gradients(
-    features: Tensor,
-    weight: Tensor,
-    targets: Tensor,
-    label_smoothing: float,
-    scale: float,
-    grad_features: Tensor,
-    grad_weight: Tensor,
-    grad_bias: Tensor | None,
-) -> None:
-    """Subtract `scale` times the gradients of `linear_part` from those made so far, in place."""
-    on_target, spread = scale * (1.0 - label_smoothing), scale * label_smoothing
-    grad_features.sub_(weight[targets], alpha=on_target).sub_(weight.mean(dim=0), alpha=spread)
-    grad_weight.index_add_(0, targets, features, alpha=-on_target)
-    grad_weight.sub_(spread / len(weight) * features.sum(dim=0))
-    if grad_bias is not None:
-        grad_bias.sub_(spread * len(features) / len(weight))
-        grad_bias.index_add_(0, targets, torch.ones_like(targets, dtype=grad_bias.dtype), alpha=-on_target)

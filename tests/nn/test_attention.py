@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 from torch import Tensor
+from torch.nn import functional
 
 from pellucid import reference
 from pellucid.config import ModelConfig
@@ -128,10 +129,21 @@ def test_groups_of_queries_share_keys_and_values(config_of: ConfigOf) -> None:
     )
 
 
-def test_bfloat16_on_a_cpu_is_attended_to_in_float32() -> None:
+@pytest.mark.parametrize("mixed", [True, False])
+@pytest.mark.parametrize("queries", [torch.bfloat16, torch.float32])  # rotated ones are float32 beside narrow values
+def test_bfloat16_on_a_cpu_is_attended_to_in_float32(
+    mixed: bool, queries: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, seen = functional.scaled_dot_product_attention, []
+
+    def noting(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None) -> Tensor:
+        seen.append((q.dtype, k.dtype, v.dtype, torch.is_autocast_enabled("cpu")))
+        return kernel(q, k, v, attn_mask=attn_mask)
+
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", noting)
     generator = torch.Generator().manual_seed(5)
     q, k, v = (torch.randn(2, 2, 6, 4, generator=generator).bfloat16() for _ in range(3))
-    with torch.autocast("cpu", torch.bfloat16):
-        ours = fused_attention(q, k, v)
-    assert ours.dtype == torch.float32
-    assert torch.equal(ours, fused_attention(q.float(), k.float(), v.float()))
+    with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+        ours = fused_attention(q.to(queries), k.to(queries), v)
+    assert seen == [(torch.float32, torch.float32, torch.float32, False)]
+    assert torch.equal(ours, kernel(q.float(), k.float(), v.float()).bfloat16())

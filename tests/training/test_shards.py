@@ -39,19 +39,20 @@ def same_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def gradients(model: Transformer, shards: int, seed: int = 1) -> tuple[float, list[Tensor | None]]:
+def gradients(model: Transformer, shards: int, seed: int = 1, r_drop: float = 0.0) -> tuple[float, list[Tensor | None]]:
     def loss_of(batch: Batch) -> Tensor:
-        return batch_loss(model, batch, 0.1)
+        return batch_loss(model, batch, 0.1, r_drop)
 
     return Shards(shards).gradients(loss_of, list(model.parameters()), BATCH, seed, 1 / BATCH.target_tokens)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 5, 9])
-def test_gradients_are_those_of_backward_over_the_whole_batch(shards: int) -> None:
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_gradients_are_those_of_backward_over_the_whole_batch(shards: int, r_drop: float) -> None:
     model = Transformer(CONFIG, 1).double()
-    whole = batch_loss(model, BATCH, 0.1)
+    whole = batch_loss(model, BATCH, 0.1, r_drop)
     (whole / BATCH.target_tokens).backward()  # type: ignore[no-untyped-call]
-    total, made = gradients(model, shards)
+    total, made = gradients(model, shards, r_drop=r_drop)
     assert total == pytest.approx(whole.item(), rel=1e-12)
     for parameter, gradient in zip(model.parameters(), made, strict=True):
         assert parameter.grad is not None
