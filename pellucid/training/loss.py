@@ -90,9 +90,11 @@ def pull(grad_z: Tensor, targets: Tensor, label_smoothing: float, scale: float) 
 
 
 def factor_type(weight: Tensor) -> torch.dtype:
-    """Of the factors of the large products: bfloat16 in mixed precision, where all else keeps its digits."""
+    """Of the factors of the large products: bfloat16 in mixed precision, where all else keeps its digits. A model in
+    float64 stays so, as everywhere under autocast."""
     kind = weight.device.type
-    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
+    mixed = torch.is_autocast_enabled(kind) and weight.dtype != torch.float64
+    return torch.get_autocast_dtype(kind) if mixed else weight.dtype
 
 
 def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:

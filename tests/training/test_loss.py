@@ -76,3 +76,10 @@ def test_mixed_precision_comes_near_even_where_the_target_is_nearly_certain(gain
     assert mixed.item() == pytest.approx(exact.item(), rel=0.02)
     for rough, fine in zip(torch.autograd.grad(mixed, inputs), torch.autograd.grad(exact, inputs), strict=True):
         assert torch.linalg.norm(rough - fine) < 0.04 * torch.linalg.norm(fine)
+
+
+def test_float64_stays_so_in_mixed_precision() -> None:
+    features, weight, bias, targets = example()
+    exact = cross_entropy(features, weight, bias, targets, 0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert cross_entropy(features, weight, bias, targets, 0.1).item() == exact.item()
