@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18  # bytes read at a time: enough sentences for full batches, and flat memory on a file of any size
 FORMATS = ("plain", "jsonl", "tsv")
+NOTES = 3  # told one by one; of more their number is told, or a file of long lines would fill the screen
 
 
 def translate(
@@ -88,11 +89,16 @@ def translate(
         _stream(translator, texts, from_, to, config)
         return
 
+    notes = 0
+
     def run(chunk: list[str]) -> Iterator[str]:
+        nonlocal notes
         translations = translator.translate_all(chunk, from_, to, config, prefix, protect, split)
         for text, translation in zip(chunk, translations, strict=True):
             for note in translation.notes:
-                print(f"pellucid: {note}: {text[:40]}…", file=sys.stderr)
+                notes += 1
+                if notes <= NOTES:
+                    print(f"pellucid: {note}: {text[:40]}…", file=sys.stderr)
             yield from _lines(text, translation, format_, n_best)
 
     if texts:
@@ -100,12 +106,14 @@ def translate(
             if os.path.isfile(text):  # noqa: PTH113  # pathlib fails on a text too long for a name
                 print(f"pellucid: {text!r} is taken as a text; for the lines of that file: < {text}", file=sys.stderr)
         _write(run(texts))
-        return
-    given = standard_input()
-    with _progress(given) as advance:
-        for chunk, size in _chunks(given):
-            _write(run(chunk))
-            advance(size)
+    else:
+        given = standard_input()
+        with _progress(given) as advance:
+            for chunk, size in _chunks(given):
+                _write(run(chunk))
+                advance(size)
+    if notes > NOTES:
+        print(f"pellucid: {notes - NOTES:,} more such notes; --format jsonl has each beside its text", file=sys.stderr)
 
 
 def _lines(text: str, translation: Translation, format_: str, n_best: int) -> Iterator[str]:

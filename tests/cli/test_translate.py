@@ -52,6 +52,16 @@ def test_bad_bytes_long_lines_and_many_empty_ones(number_model: Path) -> None:
     assert "more than 256 tokens" in err
 
 
+def test_many_sentences_that_had_to_be_cut_are_counted(number_model: Path) -> None:
+    given = b"one two three four " * 80 + b"\n"
+    words = ["translate", "--model", str(number_model), "--from", "en", "--to", "de", "--strategy", "greedy"]
+    _, few = pellucid(*words, given=given * 3)
+    assert [line.partition(":")[0] for line in few.splitlines()] == ["pellucid"] * 3
+    assert "more such notes" not in few
+    _, many = pellucid(*words, given=given * 7)
+    assert many == few + "pellucid: 4 more such notes; --format jsonl has each beside its text\n"
+
+
 def test_what_marks_a_file_as_utf_8_is_no_text(number_model: Path) -> None:
     model = ["--model", str(number_model), "--from", "en"]
     assert pellucid("translate", *model, given="\ufeffone\ntwo\n".encode()) == ("eins\nzwei\n", "")
