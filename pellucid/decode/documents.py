@@ -13,6 +13,8 @@ from pellucid.text.pair import is_language
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers, well_formed
 
 LINE_END = re.compile(r"([\r\n]+)")
+EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
+JOINING = "\ufe0f\u200d"  # what stands inside or after an emoji
 # Where a sentence that is too long may be cut, best first; a cut comes after the match.
 CUTS = [
     re.compile(pattern)
@@ -99,7 +101,7 @@ def split_document(text: str, language: str | None, by_sentence: bool) -> Iterat
     """The text in pieces, each with whether it is to be translated. The pieces joined are the text."""
     for line in LINE_END.split(text):
         for sentence in _sentences(line, language) if by_sentence else [line]:
-            yield from _with_borders(sentence)
+            yield from _with_borders(sentence, language is not None)
 
 
 def _sentences(line: str, language: str | None) -> list[str]:
@@ -111,11 +113,18 @@ def _sentences(line: str, language: str | None) -> list[str]:
     return sentences if "".join(sentences) == line else [line]
 
 
-def _with_borders(text: str) -> Iterator[tuple[str, bool]]:
-    """White space around a text is no part of it."""
-    core = text.strip()
-    start = text.find(core) if core else len(text)
-    for piece, wanted in ((text[:start], False), (core, True), (text[start + len(core) :], False)):
+def _with_borders(text: str, emoji: bool = False) -> Iterator[tuple[str, bool]]:
+    """White space around a text is no part of it. Nor are `emoji`, which mean the same in every language."""
+
+    def outside(char: str) -> bool:
+        return char.isspace() or (emoji and (char in JOINING or EMOJI.match(char) is not None))
+
+    start, end = 0, len(text)
+    while start < end and outside(text[start]):
+        start += 1
+    while end > start and outside(text[end - 1]):
+        end -= 1
+    for piece, wanted in ((text[:start], False), (text[start:end], True), (text[end:], False)):
         if piece:
             yield piece, wanted
 

@@ -34,6 +34,22 @@ def test_sentences_and_paragraphs() -> None:
     assert whole == ["One. Two, Mr. Smith!", "Three?"]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Thanks 👍", ["Thanks"]),
+        ("❤️ I love it! 👨‍👩‍👧 🎉\n👍🏽", ["I love it!"]),
+        ("Mind the 🐕 there", ["Mind the 🐕 there"]),
+        ("20 € for 5 kg", ["20 € for 5 kg"]),
+    ],
+)
+def test_emoji_around_a_sentence_are_no_part_of_it(text: str, wanted: list[str]) -> None:
+    assert [piece for piece, wanted in split_document(text, "en", by_sentence=True) if wanted] == wanted
+    assert [piece for piece, wanted in split_document(text, None, by_sentence=False) if wanted] == [
+        line.strip() for line in text.splitlines()
+    ]  # what is no language may mean them
+
+
 @given(TEXTS, st.integers(1, 9))
 def test_parts_fit_and_are_the_sentence(text: str, most: int) -> None:
     parts = cut(text, at_most(most))
