@@ -28,7 +28,7 @@ HELD_OUT = 0.01  # share of the pairs, when no validation set is given
 SAMPLE = 20_000  # pairs from which the languages are learned
 GENERATED_PAIRS: dict[Part, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 GENERATED_SEED = 1
-FORM = 1  # raised when the generators or the learning of tokenizers change: what was stored before is not used then
+FORM = 2  # raised when generators, tokenizers or names of files are made otherwise: what was stored before is not used
 PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fields that name files
 
 
@@ -169,6 +169,7 @@ def prepare(
 
     `tokenizers` are those of a model to go on from; without them they are learned from the pairs.
     """
+    data = data.absolute()  # a store knows its files by the names it was made with, and may be found by another name
     pairs = _pairs(data, rules, "train", "earlier")
     if tokenizers is None:
         tokenizers = _learned(pairs, data, model, train.seed)

@@ -1,0 +1,25 @@
+"""What a run learns from, found again under any name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pellucid.config import TrainConfig, preset
+from pellucid.text.readers import Rules
+from pellucid.training.data import DataConfig, prepare
+
+
+def test_earlier_pairs_are_known_by_any_name_of_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan with relative names stores the pairs, and a run, which has full names, finds that store."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PELLUCID_CACHE", str(tmp_path / "cache"))
+    for name in ("new", "old"):
+        lines = "".join(f"{name} {i}\t{name.upper()} {i}\n" for i in range(60))
+        Path(f"{name}.tsv").write_text(lines, encoding="utf-8")
+    relative = DataConfig(pairs="new.tsv", earlier_pairs="old.tsv", valid_pairs="new.tsv", earlier_share=0.25)
+    for data in (relative, relative.absolute()):
+        prepared = prepare(data, Rules(), preset("tiny", vocabulary=300), TrainConfig())
+        assert len(prepared.train_pairs) == 60
+        assert len(prepared.epoch_pairs(seed=1, epoch=0)) == 60 + 20  # a quarter is of earlier pairs
