@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import sqrt
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from pellucid.config import ModelConfig
 from pellucid.nn.dropout import Dropout
+from pellucid.nn.linear import Linear, linear
 from pellucid.nn.positions import Rotation
 from pellucid.nn.taps import Tapped
 
@@ -54,10 +55,10 @@ class MultiHeadAttention(Tapped):
         super().__init__()
         self.heads, self.key_heads = config.heads, config.key_heads
         narrow = config.key_heads * config.d_head
-        self.query = nn.Linear(config.d_model, config.d_model, config.bias)
-        self.key = nn.Linear(config.d_model, narrow, config.bias)
-        self.value = nn.Linear(config.d_model, narrow, config.bias)
-        self.output = nn.Linear(config.d_model, config.d_model, config.bias)
+        self.query = Linear(config.d_model, config.d_model, config.bias)
+        self.key = Linear(config.d_model, narrow, config.bias)
+        self.value = Linear(config.d_model, narrow, config.bias)
+        self.output = Linear(config.d_model, config.d_model, config.bias)
         self.dropout = Dropout(config.attention_dropout)
 
     def queries_keys_values(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -115,9 +116,9 @@ class MultiHeadAttention(Tapped):
         return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
 
 
-def _project(x: Tensor, *maps: nn.Linear) -> tuple[Tensor, ...]:
+def _project(x: Tensor, *maps: Linear) -> tuple[Tensor, ...]:
     """Several linear maps of one input as one matrix product, which a CPU does faster than several narrow ones."""
-    weight = torch.cat(tuple(linear.weight for linear in maps))
-    biases = tuple(linear.bias for linear in maps if linear.bias is not None)
-    projected = functional.linear(x, weight, torch.cat(biases) if biases else None)
-    return torch.split(projected, [linear.out_features for linear in maps], dim=-1)
+    weight = torch.cat(tuple(each.weight for each in maps))
+    biases = tuple(each.bias for each in maps if each.bias is not None)
+    projected = linear(x, weight, torch.cat(biases) if biases else None)
+    return torch.split(projected, [each.out_features for each in maps], dim=-1)

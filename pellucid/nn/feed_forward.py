@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from pellucid.config import ModelConfig
 from pellucid.nn.dropout import Dropout
+from pellucid.nn.linear import Linear
 from pellucid.nn.taps import Tapped
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -26,10 +27,10 @@ class FeedForward(Tapped):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.wide = nn.Linear(config.d_model, config.feed_forward, config.bias)
-        self.narrow = nn.Linear(config.feed_forward, config.d_model, config.bias)
+        self.wide = Linear(config.d_model, config.feed_forward, config.bias)
+        self.narrow = Linear(config.feed_forward, config.d_model, config.bias)
         gated = config.activation == "swiglu"
-        self.gate = nn.Linear(config.d_model, config.feed_forward, config.bias) if gated else None
+        self.gate = Linear(config.d_model, config.feed_forward, config.bias) if gated else None
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = Dropout(config.activation_dropout)
 

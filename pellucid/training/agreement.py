@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pellucid.training.loss import add_product, factor_type, pull, pulled
+from pellucid.nn.linear import factor_type, filled
+from pellucid.training.loss import add_product, chunk_rows, pull, pulled
 
 CHUNK = 2**19  # logits of one pass held at a time: fewer than of a plain loss, as several such blocks are needed
-LEAST_ROWS = 64  # with fewer, adding to the gradient of a large output layer costs more than the products
 
 
 def agreeing_cross_entropy(
@@ -65,11 +65,12 @@ class _ChunkedAgreement(torch.autograd.Function):
         grad_weight = torch.zeros_like(weight)
         grad_bias = None if bias is None else torch.zeros_like(bias)
         loss = first.new_zeros(())
-        rows = max(LEAST_ROWS, CHUNK // len(weight))
+        rows = chunk_rows(CHUNK, len(weight))
         for start in range(0, len(first), rows):
             part = slice(start, start + rows)
-            f, g = first[part].to(factors), second[part].to(factors)  # (rows, d_model)
-            z, y = (f @ narrow.T).to(weight.dtype), (g @ narrow.T).to(weight.dtype)  # (rows, vocabulary)
+            count = len(first[part])
+            f, g = filled(first[part], factors), filled(second[part], factors)  # (rows, d_model)
+            z, y = ((each @ narrow.T)[:count].to(weight.dtype) for each in (f, g))  # (count, vocabulary)
             if bias is not None:
                 z, y = z + bias, y + bias
             log_p, log_q = z.log_softmax(dim=-1), y.log_softmax(dim=-1)
@@ -86,8 +87,8 @@ class _ChunkedAgreement(torch.autograd.Function):
                 pull(grad_logits, targets[part], label_smoothing, 0.5)
                 if grad_bias is not None:
                     grad_bias += grad_logits.sum(dim=0)
-                narrow_grad = grad_logits.to(factors)
-                grad_features[part] = narrow_grad @ narrow
+                narrow_grad = filled(grad_logits, factors)
+                grad_features[part] = (narrow_grad @ narrow)[:count]
                 add_product(grad_weight, narrow_grad.T, features)
         ctx.save_for_backward(grad_first, grad_second, grad_weight, grad_bias)
         return loss

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pellucid.nn.linear import ROWS, factor_type, filled
+
 CHUNK = 2**22  # logits held at a time: they stay in the processor's cache, and are never held whole
 
 
@@ -47,11 +49,12 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         grad_features = torch.empty_like(features) if learning else None
         grad_weight = torch.zeros_like(weight) if learning else None
         grad_bias = torch.zeros_like(bias) if learning and bias is not None else None
-        rows = max(1, CHUNK // len(weight))
+        rows = chunk_rows(CHUNK, len(weight))
         for first in range(0, len(features), rows):
             part = slice(first, first + rows)
-            f = features[part].to(factors)  # (rows, d_model)
-            z = (f @ narrow.T).to(weight.dtype)  # (rows, vocabulary)
+            count = len(features[part])
+            f = filled(features[part], factors)  # (rows, d_model)
+            z = (f @ narrow.T)[:count].to(weight.dtype)  # (count, vocabulary)
             if bias is not None:
                 z += bias
             loss -= pulled(z, targets[part], label_smoothing)
@@ -63,8 +66,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
                 grad_z = pull(exponentials.div_(total), targets[part], label_smoothing, 1.0)
                 if grad_bias is not None:
                     grad_bias += grad_z.sum(dim=0)
-                grad_z = grad_z.to(factors)  # only now: what is left of p where it is nearly right has few digits
-                grad_features[part] = grad_z @ narrow
+                grad_z = filled(grad_z, factors)  # only now: what is left of p where it is nearly right has few digits
+                grad_features[part] = (grad_z @ narrow)[:count]
                 add_product(grad_weight, grad_z.T, f)
         ctx.save_for_backward(grad_features, grad_weight, grad_bias)
         return loss
@@ -89,12 +92,9 @@ def pull(grad_z: Tensor, targets: Tensor, label_smoothing: float, scale: float) 
     return grad_z
 
 
-def factor_type(weight: Tensor) -> torch.dtype:
-    """Of the factors of the large products: bfloat16 in mixed precision, where all else keeps its digits. A model in
-    float64 stays so, as everywhere under autocast."""
-    kind = weight.device.type
-    mixed = torch.is_autocast_enabled(kind) and weight.dtype != torch.float64
-    return torch.get_autocast_dtype(kind) if mixed else weight.dtype
+def chunk_rows(logits: int, vocabulary: int) -> int:
+    """Of how many tokens so many logits are: whole blocks of rows, at least one."""
+    return max(ROWS, logits // vocabulary // ROWS * ROWS)
 
 
 def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:

@@ -11,7 +11,7 @@ from pellucid.config import ModelConfig
 from pellucid.nn import Transformer
 from pellucid.nn.dropout import seeded
 from pellucid.text.batch import Batch
-from pellucid.training import agreement
+from pellucid.training import agreement, loss
 from pellucid.training.agreement import agreeing_cross_entropy
 from pellucid.training.validate import batch_loss
 
@@ -42,7 +42,7 @@ def test_value_and_gradients_are_those_of_the_formula_in_torch(
     chunk: int, smoothing: float, with_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agreement, "CHUNK", chunk)
-    monkeypatch.setattr(agreement, "LEAST_ROWS", 1)
+    monkeypatch.setattr(loss, "ROWS", 1)
     inputs, targets = example()
     first, second, weight, bias = inputs
     inputs = inputs if with_bias else inputs[:3]

@@ -27,6 +27,7 @@ def test_value_and_gradients_equal_torch(
     chunk: int, smoothing: float, with_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loss_module, "CHUNK", chunk)
+    monkeypatch.setattr(loss_module, "ROWS", 1)
     features, weight, bias, targets = example()
     inputs = (features, weight, bias) if with_bias else (features, weight)
     logits = features @ weight.T + (bias if with_bias else 0)
@@ -39,6 +40,7 @@ def test_value_and_gradients_equal_torch(
 
 def test_hand_written_gradient_is_the_numerical_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loss_module, "CHUNK", 40)
+    monkeypatch.setattr(loss_module, "ROWS", 1)
     features, weight, bias, targets = example(1)
     assert torch.autograd.gradcheck(lambda f, w, b: cross_entropy(f, w, b, targets, 0.1), (features, weight, bias))
 
@@ -62,11 +64,14 @@ def test_large_logits_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("gain", [0.0, 1.0, 2.0])  # with 2 the target has a probability of nearly 1
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_mixed_precision_comes_near_even_where_the_target_is_nearly_certain(gain: float, smoothing: float) -> None:
+def test_mixed_precision_comes_near_even_where_the_target_is_nearly_certain(
+    gain: float, smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss_module, "CHUNK", 500 * 128)  # two chunks, of which the second is filled up
     generator = torch.Generator().manual_seed(4)
     weight = torch.randn(500, 32, generator=generator) * 0.5
-    targets = torch.randint(500, (40,), generator=generator)
-    features = gain * weight[targets] + 0.3 * torch.randn(40, 32, generator=generator)
+    targets = torch.randint(500, (200,), generator=generator)
+    features = gain * weight[targets] + 0.3 * torch.randn(200, 32, generator=generator)
     inputs = features.requires_grad_(), weight.requires_grad_()
     exact = cross_entropy(*inputs, None, targets, smoothing)
     with torch.autocast("cpu", torch.bfloat16):
