@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from pellucid.nn.linear import ROWS, filled, linear
 
-MIXED = {"device_type": "cpu", "dtype": torch.bfloat16}
+MIXED = torch.autocast("cpu", torch.bfloat16)
 
 
 def example(*shape: int, kind: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
@@ -28,7 +28,7 @@ def test_value_and_gradients_are_those_of_torch_under_autocast(
     x, weight, bias = example(*shape, kind=kind)
     inputs = (x, weight, bias) if with_bias else (x, weight)
     pull = torch.randn(*shape, 32, generator=torch.Generator().manual_seed(2)).bfloat16()
-    with torch.autocast(**MIXED):
+    with MIXED:
         ours = linear(x, weight, bias if with_bias else None)
         theirs = functional.linear(x, weight, bias if with_bias else None)
     assert ours.dtype == theirs.dtype == torch.bfloat16
@@ -43,7 +43,7 @@ def test_value_and_gradients_are_those_of_torch_under_autocast(
 def test_columns_of_another_tensor_are_taken_as_they_lie() -> None:
     x, weight, bias = example(6, 4)
     turned = x.detach().transpose(0, 1)
-    with torch.autocast(**MIXED):
+    with MIXED:
         torch.testing.assert_close(linear(turned, weight, bias), linear(turned.contiguous(), weight, bias))
 
 
@@ -51,7 +51,7 @@ def test_without_mixed_precision_it_is_torchs_own() -> None:
     x, weight, bias = example(5)
     assert torch.equal(linear(x, weight, bias), functional.linear(x, weight, bias))
     doubles = x.double(), weight.double(), bias.double()
-    with torch.autocast(**MIXED):
+    with MIXED:
         assert torch.equal(linear(*doubles), functional.linear(*doubles))
 
 
