@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pellucid.cli.pairs import read_pairs, unseen_pairs
+from pellucid.cli.streams import one_line
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import UserError, nearest
@@ -79,7 +80,7 @@ def evaluate(
     differences = compare({each.name: each.translations for each in results}, references) if results[1:] else {}
     warning = looks_tokenised(references) or looks_tokenised(first.translations)
     if output is not None:
-        output.write_text("".join(text + "\n" for text in first.translations), encoding="utf-8")
+        output.write_text("".join(one_line(text) + "\n" for text in first.translations), encoding="utf-8")
     if picture is not None:
         _draw(groups, picture)
     if as_json:

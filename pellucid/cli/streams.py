@@ -26,7 +26,7 @@ def printing() -> Iterator[None]:
         _drop_the_rest()
         raise typer.Exit() from None
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         _drop_the_rest()
         raise UserError(f"cannot write: {error.strerror}", "", "make room, or write elsewhere") from None
@@ -36,6 +36,11 @@ def standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise UserError("is closed", "standard input", "give a text, or a file: < in.txt")
     return sys.stdin.buffer
+
+
+def one_line(text: str) -> str:
+    """A text that has a line of a file for itself."""
+    return " ".join(text.splitlines())
 
 
 def write_file(path: Path, text: str) -> None:

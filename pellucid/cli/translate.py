@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from pellucid.cli.streams import standard_input
+from pellucid.cli.streams import one_line, standard_input
 from pellucid.config import DecodeConfig
 from pellucid.decode.models import DEFAULT
 from pellucid.errors import Problem, UserError, nearest
@@ -80,10 +80,10 @@ def translate(
         scores=format_ != "plain",
     )
     from pellucid.decode.translator import load
+    from pellucid.text.tokenizer import well_formed
 
     translator = load(model, engine, compute_type=compute_type)  # type: ignore[arg-type]
-    if texts == ["-"]:
-        texts = None
+    texts = None if not texts or texts == ["-"] else [well_formed(text) for text in texts]
     if stream:
         _check_stream(prefix=prefix, protect=protect, split=split, format=format_ if format_ != "plain" else None)
         _stream(translator, texts, from_, to, config)
@@ -141,7 +141,7 @@ def _fields(translation: Translation) -> dict[str, Any]:
 
 def _cell(text: str) -> str:
     """A text as a field of a table: no tab and no line end inside."""
-    return " ".join(text.replace("\t", " ").splitlines())
+    return one_line(text.replace("\t", " "))
 
 
 def _write(lines: Iterator[str]) -> None:

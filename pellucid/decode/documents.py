@@ -15,10 +15,17 @@ from pellucid.text.tokenizer import END, Tokenizer, Tokenizers, well_formed
 LINE_END = re.compile(r"([\r\n]+)")
 EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
 JOINING = "\ufe0f\u200d"  # what stands inside or after an emoji
-# Where a sentence that is too long may be cut, best first; a cut comes after the match.
+# Where a sentence that is too long may be cut, best first; a cut comes after the match. A row of dots is tried once,
+# from its first: anew from each of them would take the square of their number.
 CUTS = [
     re.compile(pattern)
-    for pattern in (r"[.!?…]+[\"'”’»)\]]*\s+|[。！？]+", r"[;:]\s+|[；：]", r"[,)–—]\s+|[，、]", r"\s+", r"(?<=[-/_])")
+    for pattern in (
+        r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+\s+|[。！？]+",
+        r"[;:]\s+|[；：]",
+        r"[,)–—]\s+|[，、]",
+        r"\s+",
+        r"(?<=[-/_])",
+    )
 ]
 IdsOf = Callable[[str], list[int] | None]
 """The ids of a text, or None if they are too many; one that is far too long is not even encoded."""

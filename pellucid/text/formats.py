@@ -57,7 +57,7 @@ def tsv(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
     languages: Languages = asked or UNKNOWN
     for number, (place, line) in enumerate(lines(path)):
         cells = [cell.strip() for cell in line.split("\t")]
-        header = _header(cells, asked) if number == 0 else None
+        header = _header(cells, asked, place) if number == 0 else None
         if header:
             columns, width = header, len(cells)
             named = cells[columns[0]], cells[columns[1]]
@@ -74,7 +74,7 @@ def tsv(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
         yield Pair(cells[columns[0]], cells[columns[1]], *languages, place)
 
 
-def _header(cells: list[str], asked: Direction | None) -> tuple[int, int] | None:
+def _header(cells: list[str], asked: Direction | None, place: str) -> tuple[int, int] | None:
     """Which columns hold source and target, if the first line says so."""
     names = [cell.lower() for cell in cells]
     if "source" in names and "target" in names:
@@ -84,7 +84,10 @@ def _header(cells: list[str], asked: Direction | None) -> tuple[int, int] | None
         return source, target
     # Only codes of two letters: "the", "der" in the first line would be words.
     two_codes = len(set(cells)) == len(cells) == 2 and TWO_LETTER_CODES.issuperset(cells)
-    return (0, 1) if two_codes and not asked else None
+    if two_codes and asked:
+        remedy = "ask for these languages, or name the columns source and target"
+        raise UserError(f"the columns are {' and '.join(cells)}, not {' and '.join(asked)}", place, remedy)
+    return (0, 1) if two_codes else None
 
 
 def jsonl(path: Path, asked: Direction | None = None) -> Iterator[Pair]:

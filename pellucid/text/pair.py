@@ -34,13 +34,13 @@ TWO_LETTER_CODES = frozenset(
     ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr
     ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu""".split()  # noqa: SIM905 - as a list it fills a page
 )
-LANGUAGE = re.compile(r"(?P<primary>[a-z]{2,3})([-_][A-Za-z0-9]{2,8})*")
+LANGUAGE = re.compile(r"(?P<primary>[a-z]{2,3})([-_][a-z0-9]{2,8})*")
 NO_LANGUAGE = frozenset({"src", "tgt", "trg", "ref", "txt", "url"})  # of three letters too, and common in files
 
 
 def is_language(name: str) -> bool:
-    """Whether `name` reads as a language code: en, pt-BR, deu."""
-    code = LANGUAGE.fullmatch(name)
+    """Whether `name` reads as a language code: en, EN, pt-BR, deu."""
+    code = LANGUAGE.fullmatch(name.lower())
     if code is None:
         return False
     primary = code["primary"]

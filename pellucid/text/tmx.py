@@ -102,6 +102,9 @@ class _Reader:
             raise UserError(
                 f"invalid XML: {expat.ErrorString(error.code)}", f"{self.path}:{error.lineno}", "check the file"
             ) from error
+        except (ValueError, LookupError) as error:  # of several bytes a character, or unknown
+            remedy = "convert it to UTF-8 with iconv, and say so in its first line"
+            raise UserError(f"its encoding is not read: {error}", str(self.path), remedy) from None
         done, self._done = self._done, []
         return done
 

@@ -22,7 +22,7 @@ from pellucid.text.generated import CORPORA, Part
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.pair import Direction
 from pellucid.text.readers import EVERYTHING, Aligned, Pair, Pairs, Report, Rules
-from pellucid.text.tokenizer import Tokenizer, Tokenizers
+from pellucid.text.tokenizer import Tokenizer, Tokenizers, well_formed
 
 HELD_OUT = 0.01  # share of the pairs, when no validation set is given
 SAMPLE = 20_000  # pairs from which the languages are learned
@@ -79,14 +79,21 @@ class DataConfig(Config):
             problems.append(Problem("the same language on both sides", "target_language", "give two codes"))
         if self.both_ways and not self.joint:
             problems.append(Problem("needs one joint vocabulary", "both_ways", "leave joint as it is"))
+        for name in (name for names in self._files().values() for name in names):
+            if well_formed(name) != name:
+                remedy = "rename it: the config of a run, which is UTF-8, must name it"
+                problems.append(Problem("the name is not UTF-8", well_formed(name), remedy))
         return problems
+
+    def _files(self) -> dict[str, list[str]]:
+        """The files of every field that names some."""
+        names = [prefix + kind for prefix in PREFIXES.values() for kind in ("source", "target", "pairs")]
+        return {name: files for name in names if (files := listed(getattr(self, name)))}
 
     def absolute(self) -> DataConfig:
         """The same with full paths, so that a run can be resumed from anywhere."""
-        names = [prefix + kind for prefix in PREFIXES.values() for kind in ("source", "target", "pairs")]
-        given = {name: listed(getattr(self, name)) for name in names}
         return self.changed(
-            **{name: [str(Path(path).resolve()) for path in paths] for name, paths in given.items() if paths}
+            **{name: [str(Path(path).resolve()) for path in files] for name, files in self._files().items()}
         )
 
     @property

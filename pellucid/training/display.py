@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -21,11 +23,21 @@ SILENT = Console(quiet=True, force_terminal=False)  # of processes that help ano
 SMOOTH = 0.95  # how slowly the shown loss and speed move
 
 
+class Untiring(Console):
+    """Whoever read along may leave; what is told goes on without them."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno()
+        )  # what is buffered would fail once more at the end
+
+
 class Display:
     """Use as a context; `step` and `validation` report what happened, `note` prints a line that stays."""
 
     def __init__(self, config: TrainConfig, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True)
+        self.console = console or Untiring(stderr=True)
         self.config = config
         self.live = Live(console=self.console, refresh_per_second=4) if self.console.is_terminal else None
         self.loss: float | None = None

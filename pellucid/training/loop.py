@@ -85,8 +85,8 @@ def begin(
     progress.finished = bool(limits_reached(progress, config))  # the budget may have grown since it was saved
     if world.leads:
         run.forget_after(progress.step)
-        scheduled = progress.finished or progress.step % config.checkpoint_every == 0
-        checkpoints.forget_after(progress.step if scheduled else progress.step - 1)
+        rightful = progress.finished or progress.on_schedule
+        checkpoints.forget_after(progress.step if rightful else progress.step - 1)
     steps = _total_steps(config, data)
     shards = Shards(device.shards(config.batch_tokens, model_config), device.undivided)
     return Training(run, data, config, device, shards, model, optimizer, checkpoints, progress, ema, steps, world)
@@ -109,9 +109,10 @@ def train(training: Training, display: Display) -> bool:
                 _record(training, display, _validate(training))
                 progress.seconds = monotonic() - session
             progress.finished, stopping = world.decided(bool(limits_reached(progress, config)), stop.asked)
-            scheduled = progress.step % config.checkpoint_every == 0 or progress.finished
-            if world.leads and (scheduled or stopping):
-                save(training, snapshot=scheduled)
+            progress.on_schedule = progress.step % config.checkpoint_every == 0
+            snapshot = progress.on_schedule or progress.finished
+            if world.leads and (snapshot or stopping):
+                save(training, snapshot)
             if progress.finished or stopping:
                 break
     return progress.finished

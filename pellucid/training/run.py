@@ -75,6 +75,14 @@ class Run:
         if (self.directory / CONFIG).exists():
             remedy = f"go on with --resume {self.directory}, or choose another --out"
             raise UserError("there is a run already", str(self.directory), remedy)
+        left = [
+            path
+            for path in (self.model, self.directory / LOG, *self.checkpoints.glob("*.safetensors"))
+            if path.exists()
+        ]
+        if left:
+            what = f"holds {left[0].relative_to(self.directory)} of something else, which a run would replace"
+            raise UserError(what, str(self.directory), "choose another --out")
         there = next(path for path in (self.directory, *self.directory.absolute().parents) if path.exists())
         if not (there.is_dir() and os.access(there, os.W_OK)):
             raise UserError(
@@ -102,7 +110,12 @@ class Run:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Only one process may train in a run directory; the lock goes with the process, however it ends."""
-        with (self.directory / LOCK).open("w") as file:
+        try:
+            file = (self.directory / LOCK).open("w")
+        except OSError as error:
+            remedy = "ask its owner, or begin a run of your own with --start-from"
+            raise UserError(f"cannot be written: {error.strerror}", str(self.directory), remedy) from None
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

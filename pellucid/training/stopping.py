@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Stop:
     asked = False
@@ -14,7 +16,8 @@ class Stop:
 
 @contextmanager
 def signals() -> Iterator[Stop]:
-    """SIGINT and SIGTERM ask to stop after the current step; a second one stops at once."""
+    """SIGINT, SIGTERM and a closed terminal ask to stop after the current step; a second one stops at once. What the
+    run was told to ignore, as nohup does, it ignores."""
     stop = Stop()
 
     def ask(number: int, _frame: FrameType | None) -> None:
@@ -22,7 +25,8 @@ def signals() -> Iterator[Stop]:
         signal.signal(number, signal.SIG_DFL)
 
     try:
-        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        heeded = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
+        before = {number: signal.signal(number, ask) for number in heeded}
     except ValueError:  # not the main thread: nobody can send it signals
         before = {}
     try:

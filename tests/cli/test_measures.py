@@ -73,6 +73,14 @@ def test_evaluate_says_how_good_and_how_fast(number_model: Path, pairs: Path, tm
     assert "BLEU" in run("evaluate", *words)
 
 
+def test_a_text_of_several_lines_has_one_line_of_the_output(number_model: Path, tmp_path: Path) -> None:
+    pairs, output = tmp_path / "two.jsonl", tmp_path / "out.txt"
+    pairs.write_text('{"en": "one\\ntwo", "de": "eins\\nzwei"}\n{"en": "three", "de": "drei"}\n')
+    words = ["--pairs", str(pairs), "--model", str(number_model), "--from", "en", "--to", "de"]
+    run("evaluate", *words, "--output", str(output))
+    assert len(output.read_text().splitlines()) == 2
+
+
 def test_evaluate_compares(number_model: Path, pairs: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.txt"
     wrong.write_text("eins , zwei .\n" * 20)

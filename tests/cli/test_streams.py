@@ -54,3 +54,16 @@ def test_a_closed_stream_is_told(closed: str, said: str, number_model: Path) -> 
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"pellucid: {said}")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_training_goes_on_when_nobody_reads_along(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    words = ["train", "--corpus", "dates", "--out", str(out), "--set", "steps=2", "--set", "validate_pairs=0"]
+    words += [word for setting in ("d_model=16", "feed_forward=16", "heads=2") for word in ("--set", setting)]
+    read, write = os.pipe()
+    os.close(read)
+    own = {**os.environ, "PELLUCID_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-m", "pellucid", *words], stdout=write, stderr=write, env=own)
+    os.close(write)
+    assert done.returncode == 0
+    assert (out / "model" / "model.safetensors").exists()

@@ -106,6 +106,8 @@ def test_json_and_tables(number_model: Path) -> None:
     assert len(rows[1]["alternatives"]) == 1
     out, _ = pellucid("translate", *model, "--format", "tsv", given=given)
     assert [len(line.split("\t")) for line in out.splitlines()] == [3, 3]
+    out, _ = pellucid("translate", os.fsdecode(b"one \xff"), *model, "--format", "jsonl")
+    assert json.loads(out)["input"] == "one \N{REPLACEMENT CHARACTER}"
 
 
 def test_a_stream_prints_the_translation(number_model: Path) -> None:

@@ -72,6 +72,11 @@ def test_a_cut_is_made_at_the_best_place(text: str, parts: list[str]) -> None:
     assert [part for part, ids in cut(text, at_most(len(text) * 2 // 3)) if ids] == parts
 
 
+def test_a_long_row_of_dots_is_read_once() -> None:
+    text = "a" + "." * 10**6 + " b"  # the square of that would take days
+    assert "".join(part for part, _ in cut(text, at_most(10**6))) == text
+
+
 def test_a_letter_keeps_its_accent() -> None:
     text = "e\u0301" * 8
     parts = [part for part, _ in cut(text, at_most(5))]

@@ -144,8 +144,11 @@ def test_ctranslate2_samples_within_the_filters(make_model: MakeModel) -> None:
     best = {() if token == END else (int(token),) for token in np.argsort(-logits)[:2]}
     assert firsts <= best
     greedy = fast.search(asked[:1], DecodeConfig(strategy="greedy"))
-    for config in (DecodeConfig(strategy="sample", temperature=0.0), DecodeConfig(strategy="sample", top_p=0.0)):
+    for certain in ({"temperature": 0.0}, {"top_p": 0.0}, {"top_k": 1}):
+        config = DecodeConfig(strategy="sample", **certain)
         assert tokens(fast.search(asked[:1], config)) == tokens(greedy)
+        [alike] = tokens(fast.search(asked[:1], config.changed(n_best=3)))
+        assert alike == [tokens(greedy)[0][0]] * 3
 
 
 @pytest.mark.parametrize(

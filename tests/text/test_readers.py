@@ -281,6 +281,12 @@ def test_tsv_headers(
     assert read(path, languages=asked)[0][:4] == expected
 
 
+def test_tsv_columns_of_other_languages_than_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "en\tfr\none\tun\n")
+    with pytest.raises(UserError, match=r"a\.tsv:1: the columns are en and fr, not en and de"):
+        read(path, languages=("en", "de"))
+
+
 def test_tsv_columns_by_name(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "id\tfr\tde\ten\n1\tun\teins\tone\n\n2\tdeux\tzwei\ttwo\n")
     assert texts(read(path, languages=("en", "de"))) == [("one", "eins"), ("", ""), ("two", "zwei")]
@@ -293,6 +299,7 @@ def test_tsv_columns_by_name(tmp_path: Path) -> None:
         (("t.en", "t.de.gz"), ("en", "de")),
         (("t.eng", "t.deu"), ("eng", "deu")),
         (("t.pt-BR", "t.pt_PT"), ("pt-BR", "pt_PT")),
+        (("t.EN", "t.De"), ("EN", "De")),
         (("t.src", "t.tgt"), (None, None)),
         (("a.txt", "b.txt"), (None, None)),
         (("a", "b"), (None, None)),

@@ -97,6 +97,8 @@ def test_entities_are_refused(tmp_path: Path, declaration: str, text: str) -> No
         ("<tmx><body>\n<tu><tuv><seg>one</seg></tuv></tu></body></tmx>", "a.tmx:2: a <tuv> without xml:lang"),
         ("", "a.tmx: the file is empty"),
         ("\n\n", "a.tmx:3: invalid XML"),
+        ('<?xml version="1.0" encoding="shift_jis"?>\n<tmx/>', "a.tmx: its encoding is not read"),
+        ('<?xml version="1.0" encoding="none-such"?>\n<tmx/>', "a.tmx: its encoding is not read"),
     ],
 )
 def test_bad_files_are_told_with_their_place(tmp_path: Path, content: str, told: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pellucid.config import TrainConfig, preset
+from pellucid.errors import UserError
 from pellucid.text.readers import Rules
 from pellucid.training.data import DataConfig, prepare
 
@@ -23,3 +24,8 @@ def test_earlier_pairs_are_known_by_any_name_of_their_file(tmp_path: Path, monke
         prepared = prepare(data, Rules(), preset("tiny", vocabulary=300), TrainConfig())
         assert len(prepared.train_pairs) == 60
         assert len(prepared.epoch_pairs(seed=1, epoch=0)) == 60 + 20  # a quarter is of earlier pairs
+
+
+def test_a_file_whose_name_cannot_be_written_down_is_refused() -> None:
+    with pytest.raises(UserError, match="the name is not UTF-8"):
+        DataConfig(source="/x/\udce9.en", target="/x/a.de")

@@ -108,6 +108,44 @@ def test_a_checkpoint_by_signal_never_enters_the_average(settings: Settings, tmp
     assert [path.stem for path in sorted(run.checkpoints.glob("step-*"))] == ["step-000000005", "step-000000010"]
 
 
+def test_a_snapshot_stays_one_whatever_is_scheduled_from_now_on(settings: Settings, tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    start_run(run, settings, StopAt(settings.train, 15, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    resume_run(run, {"checkpoint_every": 10})
+    kept = [path.stem for path in sorted(run.checkpoints.glob("step-*"))]
+    assert kept == ["step-000000015", "step-000000020", "step-000000024"]
+
+
+def test_a_closed_terminal_saves_unless_the_run_was_told_to_ignore_it(settings: Settings, tmp_path: Path) -> None:
+    hang_up = StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGHUP))
+    saved = start_run(Run(tmp_path / "saved"), settings, hang_up)
+    assert not saved.model.exists()
+    assert (saved.checkpoints / "last.safetensors").exists()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert start_run(Run(tmp_path / "nohup"), settings, hang_up).model.exists()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("there", ["model/thesis.txt", "log.jsonl", "checkpoints/last.safetensors"])
+def test_what_is_there_already_is_never_replaced(settings: Settings, tmp_path: Path, there: str) -> None:
+    path = tmp_path / there
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("precious")
+    with pytest.raises(UserError, match=r"which a run would replace .*another --out"):
+        start_run(Run(tmp_path), settings)
+    assert path.read_text() == "precious"
+
+
+def test_a_run_that_cannot_be_locked_says_why(settings: Settings, tmp_path: Path) -> None:
+    run = start_run(Run(tmp_path), settings)
+    (run.directory / ".lock").unlink()
+    (run.directory / ".lock").mkdir()  # root may open any file
+    with pytest.raises(UserError, match=r"cannot be written: Is a directory"):
+        resume_run(run)
+
+
 OPTIONS = [{"ema": 0.9}, {"accumulate": 3}, {"bpe_dropout": 0.2}, {"optimizer": "adamw"}]
 OPTIONS += [{"precision": "bfloat16"}, {"r_drop": 5.0}]
 

@@ -150,6 +150,7 @@ class CTranslate2Engine:
     def _search(self, group: Group, sentences: list[Sentence], config: DecodeConfig, watch: Watch | None) -> list[Any]:
         prefixes = [self._named(sentence.prefix) for sentence in sentences]
         most = max_length(sentences[0], config, most_positions(self.config))
+        top_k, temperature = _chance(config, group.form)
         watching = None
         if watch is not None and config.strategy != "beam":
             watching = Watching(watch, group.places, len(sentences[0].prefix), self._target_ids)
@@ -171,9 +172,9 @@ class CTranslate2Engine:
                 max_input_length=0,
                 return_scores=config.scores or config.n_best > 1,
                 return_end_token=True,
-                sampling_topk=_top_k(config, group.form),
+                sampling_topk=top_k,
                 sampling_topp=config.top_p or 1.0,
-                sampling_temperature=config.temperature if config.temperature > COLDEST else 0,
+                sampling_temperature=temperature,
                 callback=watching,
             )
         finally:
@@ -205,8 +206,11 @@ def _let_go(reference: weakref.ref[CTranslate2Engine]) -> None:
         engine._forms.close()
 
 
-def _top_k(config: DecodeConfig, form: Form) -> int:
-    """How many tokens to sample from: 1 is the likeliest, 0 all."""
-    if config.strategy != "sample" or config.top_p == 0:
-        return 1
-    return min(config.top_k or 0, form.tokens)
+def _chance(config: DecodeConfig, form: Form) -> tuple[int, float]:
+    """From how many tokens to draw (1: the likeliest, 0: all), and how warm. Where only the likeliest can be drawn, it
+    is drawn coldly: of 1 token the engine gives no second hypothesis."""
+    if config.strategy != "sample":
+        return 1, 1.0
+    if config.top_k == 1 or config.top_p == 0 or config.temperature <= COLDEST:
+        return 0, 0.0
+    return min(config.top_k or 0, form.tokens), config.temperature
