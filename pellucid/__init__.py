@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pellucid.config import DecodeConfig, ModelConfig, TrainConfig
-    from pellucid.decode.translator import Translation, Translator, load
+    from pellucid.decode.translation import Translation
+    from pellucid.decode.translator import Translator, load
     from pellucid.errors import UserError
     from pellucid.nn import Transformer
     from pellucid.tracing import Trace, explain
@@ -38,7 +39,7 @@ _HOMES = {
     "TrainConfig": "pellucid.config",
     "Trace": "pellucid.tracing",
     "Transformer": "pellucid.nn",
-    "Translation": "pellucid.decode.translator",
+    "Translation": "pellucid.decode.translation",
     "Translator": "pellucid.decode.translator",
     "UserError": "pellucid.errors",
     "explain": "pellucid.tracing",

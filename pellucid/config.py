@@ -114,6 +114,11 @@ class ModelConfig(Config):
         return self.kv_heads or self.heads
 
     @property
+    def most_positions(self) -> int | None:
+        """Where a learned table ends; None: there are as many as are asked for."""
+        return self.max_length if self.positions == "learned" else None
+
+    @property
     def source_tokens(self) -> int:
         return self._tokens(self.source_vocabulary)
 

@@ -9,7 +9,6 @@ from rich.console import Console
 from pellucid.cli.describe import duration, show
 from pellucid.describe import describe, matmul_rate
 from pellucid.errors import counted
-from pellucid.text.batch import batches
 from pellucid.training.api import check_budget, prepare_data, with_budget
 from pellucid.training.data import Data
 from pellucid.training.settings import Settings
@@ -32,7 +31,7 @@ def show_plan(settings: Settings) -> None:
 def _estimate(settings: Settings, data: Data) -> list[str]:
     train, description = settings.train, describe(settings.model)
     pairs = data.epoch_pairs(train.seed, 0)
-    plan = batches(data.corpus, train.batch_tokens, train.seed, 0, pairs)
+    plan = data.plan(train, epoch=0)
     source, target = (int(lengths.sum()) for lengths in data.corpus.lengths(pairs))
     # two operations a multiply-add, three times the forward pass with the backward pass, all of it twice for R-Drop
     work = (12 if train.r_drop else 6) * (

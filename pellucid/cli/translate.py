@@ -19,7 +19,8 @@ from pellucid.decode.models import DEFAULT
 from pellucid.errors import Problem, UserError, nearest
 
 if TYPE_CHECKING:
-    from pellucid.decode.translator import Translation, Translator
+    from pellucid.decode.translation import Translation
+    from pellucid.decode.translator import Translator
 
 CHUNK = 1 << 18  # bytes read at a time: enough sentences for full batches, and flat memory on a file of any size
 FORMATS = ("plain", "jsonl", "tsv")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 
 from pellucid import metrics
@@ -37,10 +37,10 @@ class ScoredPair:
 
     tokens: list[str]
     log_probs: list[float]
-    total: float = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "total", float(sum(self.log_probs)))
+    @property
+    def total(self) -> float:
+        return float(sum(self.log_probs))
 
     @property
     def mean(self) -> float:

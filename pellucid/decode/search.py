@@ -109,10 +109,15 @@ class State:
         return replace(self, tokens=longer, log_prob=log_prob)
 
 
+def usual_length(source: int) -> int:
+    """Most steps for a source of so many tokens where nobody asks for more or fewer."""
+    return 3 * source + 10
+
+
 def max_length(sentence: Sentence, config: DecodeConfig, positions: int | None = None) -> int:
     """Most steps for a sentence, the end counted: as asked, else three times the source and ten more after the prefix
     (and room for the least that is asked for); never more than the positions a model has."""
-    usual = 3 * len(sentence.source) + 10 + len(sentence.prefix)
+    usual = usual_length(len(sentence.source)) + len(sentence.prefix)
     asked = config.max_length or max(usual, config.min_length + 1)
     return asked if positions is None else min(asked, positions)
 
@@ -162,10 +167,9 @@ def beam(step: Step, state: State, config: DecodeConfig, watch: WatchBeam | None
         ended[:, config.beam :] = False
         alive = np.isfinite(log_prob)
         for row, rank in np.argwhere(ended & alive):
-            said = (*state.tokens[row, beams[row, rank]].tolist(), int(tokens[row, rank]))
-            by_itself = said[-1] == END
-            score = float(log_prob[row, rank]) / length**config.length_penalty
-            finished[state.sentence[row]].append(Hypothesis(said[:-1] if by_itself else said, score, by_itself))
+            before = state.tokens[row, beams[row, rank]]
+            hypothesis = _hypothesis(before, int(tokens[row, rank]), float(log_prob[row, rank]), config)
+            finished[state.sentence[row]].append(hypothesis)
         led_to_end[state.sentence[ended[:, 0] & alive[:, 0]]] = True
 
         live = (tokens != END) & ~cut
@@ -215,13 +219,18 @@ def one_by_one(
             if watch and token != END and length > len(state.prefix[row]):
                 watch(sentence, token)
             if over[row]:
-                said = (*state.tokens[row, 0].tolist(), token)
-                score = float(log_prob[row]) / length**config.length_penalty
-                finished[sentence].append(Hypothesis(said[:-1] if token == END else said, score, token == END))
+                finished[sentence].append(_hypothesis(state.tokens[row, 0], token, float(log_prob[row]), config))
         rows = np.flatnonzero(~over)
         only = np.zeros((len(rows), 1), dtype=np.int64)
         state = state.select(rows, only).say(tokens[rows, None], log_prob[rows, None])
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in finished]
+
+
+def _hypothesis(before: Ints, token: int, log_prob: float, config: DecodeConfig) -> Hypothesis:
+    """What is finished with `token`, said after the tokens `before`, (length,)."""
+    said = (*before.tolist(), token)
+    score = log_prob / len(said) ** config.length_penalty
+    return Hypothesis(said[:-1] if token == END else said, score, token == END)
 
 
 def generator(seed: int | None, source: Sequence[int], sample: int) -> np.random.Generator:

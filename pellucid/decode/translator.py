@@ -5,59 +5,36 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import islice
 from math import nan
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
 
 from pellucid.config import DecodeConfig, Stopping, Strategy
 from pellucid.decode import placeholders
-from pellucid.decode.documents import LINE_END, Document, Part, read
-from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
-from pellucid.decode.engines.batches import positions
+from pellucid.decode.documents import LINE_END, Part, read
+from pellucid.decode.engines import ComputeType, Engine, EngineChoice, EngineName, check_choices, open_engine
 from pellucid.decode.models import DEFAULT, find_model
 from pellucid.decode.search import Hypothesis, Sentence
 from pellucid.decode.streaming import tokens_as_they_come, what_is_added
+from pellucid.decode.translation import Said, Translation, joined, written
 from pellucid.decode.ways import Way, find_way, find_ways
-from pellucid.errors import Problem, UserError, nearest
+from pellucid.errors import UserError
 from pellucid.model_files import read_config
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import USUAL, load_longest
 from pellucid.text.tokenizer import END, Tokenizers
 
-BETWEEN_STOPS = 64  # sentences, or fewer that are made to be longer than
-USUAL_TOKENS = 16
+BETWEEN_STOPS = 64  # sentences of usual length between two questions whether to stop
+USUAL_TOKENS = 16  # of a sentence; where more are asked for, there are fewer sentences between
 
 Stop = Callable[[], bool]
-EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
 
 
 class StoppedError(Exception):
     """Nobody wants the translation any more."""
-
-
-@dataclass(frozen=True)
-class Translation:
-    """What became of a text."""
-
-    text: str
-    score: float  # mean of its sentences' scores: log-probability / length ** length_penalty; nan: nobody asked for it
-    tokens: tuple[str, ...]  # of the target, readable
-    alternatives: tuple[Translation, ...] = ()  # the next best, where n_best asks for them
-    source: str | None = None  # the language it was taken for
-    target: str | None = None
-    notes: tuple[str, ...] = ()  # what a reader should know: a sentence that had to be cut
-
-
-class Said(NamedTuple):
-    """What became of a sentence."""
-
-    text: str
-    score: float
-    tokens: tuple[str, ...]
 
 
 def load(
@@ -71,12 +48,12 @@ class Translator:
     """A model with its tokenizers, its languages and its engines, which are opened when they are needed."""
 
     def __init__(self, directory: Path, engine: EngineChoice = "auto", compute_type: ComputeType | None = None) -> None:
-        _check_choices(engine, compute_type)
+        check_choices(engine, compute_type)
         self.directory = directory
         self.config = read_config(directory)
         self.tokenizers = Tokenizers.load(directory)
         self.languages = LanguageIdentifier.load(directory / "languages.json")
-        places = positions(self.config) or sys.maxsize
+        places = self.config.most_positions or sys.maxsize
         self.longest = min(load_longest(directory), places)  # tokens of a source sentence; a longer one is cut
         self.most_tokens = max(self.longest, min(USUAL, places))  # of what is only looked at
         self._readable = cache(lambda token: self.tokenizers.target.readable([token])[0])
@@ -242,7 +219,8 @@ class Translator:
         every = iter(self._say([hypothesis for hypotheses in found for hypothesis in hypotheses], config.scores))
         said = iter([list(islice(every, len(hypotheses))) for hypotheses in found])
         return [
-            _write(document, list(islice(said, len(each)))) for document, each in zip(documents, sentences, strict=True)
+            written(document, list(islice(said, len(each))))
+            for document, each in zip(documents, sentences, strict=True)
         ]
 
     def _search(self, sentences: Sequence[Sentence], config: DecodeConfig, stop: Stop | None) -> list[list[Hypothesis]]:
@@ -260,18 +238,18 @@ class Translator:
 
     def _say(self, hypotheses: Sequence[Hypothesis], scored: bool) -> list[Said]:
         """Ids -> text."""
-        texts = self._texts([hypothesis.tokens for hypothesis in hypotheses])
+        texts = self._spoken([hypothesis.tokens for hypothesis in hypotheses])
         return [
             Said(text, score if scored else nan, tuple(map(self._readable, tokens)))
             for text, (tokens, score, _) in zip(texts, hypotheses, strict=True)
         ]
 
-    def _texts(self, sentences: Sequence[Sequence[int]]) -> list[str]:
+    def _spoken(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """What sentences say. Each is one line, as its source was, whatever a model may say."""
         return [LINE_END.sub(" ", text) for text in self.tokenizers.target.decode_batch(sentences)]
 
     def _text(self, tokens: Sequence[int]) -> str:
-        return self._texts([tokens])[0]
+        return self._spoken([tokens])[0]
 
     def _by_piece(
         self, text: str, way: Way, config: DecodeConfig, split: bool | None, stop: Stop | None
@@ -283,7 +261,7 @@ class Translator:
         texts = iter(translations)
         # A model may make a placeholder up; what it made of a piece must not.
         whole = "".join(placeholders.remove(next(texts).text) if is_text else piece for piece, is_text in pieces)
-        return _joined(whole, translations, way)
+        return joined(whole, translations, way)
 
     def _stream(self, part: Part, config: DecodeConfig) -> Iterator[str]:
         sentence = Sentence(part.source)
@@ -292,46 +270,6 @@ class Translator:
             yield self._text(engine.search([sentence], config)[0][0].tokens)
             return
         yield from what_is_added(tokens_as_they_come(engine, sentence, config), self._text)
-
-
-def _check_choices(engine: EngineChoice, compute_type: ComputeType | None) -> None:
-    """Words that come from a command line may be any."""
-    asked = (("engine", engine, get_args(EngineChoice)), ("compute_type", compute_type, (None, *get_args(ComputeType))))
-    problems = [
-        Problem(f"unknown {word!r}", name, nearest(str(word), [known for known in words if known]))
-        for name, word, words in asked
-        if word not in words
-    ]
-    if not problems and compute_type is not None and engine in ("torch", "reference"):
-        problems = [Problem(f"{engine} computes in one way only", "compute_type", "leave it out, or the engine")]
-    if problems:
-        raise UserError(problems)
-
-
-def _write(document: Document, said: Sequence[Sequence[Said]]) -> Translation:
-    """Every sentence in its place, the best of each together, then the next best."""
-    ranks = max(map(len, said), default=1)
-    best, *others = [[each[min(rank, len(each) - 1)] for each in said] for rank in range(ranks)]
-    alternatives = tuple([_joined(_filled(document, other), other, document.way) for other in others])
-    return _joined(_filled(document, best), best, document.way, alternatives, document.notes)
-
-
-def _filled(document: Document, sentences: Sequence[Said]) -> str:
-    texts = iter(sentences)
-    return "".join([next(texts).text if part.source else part.text for part in document.parts])
-
-
-def _joined(
-    text: str,
-    parts: Sequence[Said | Translation],
-    way: Way,
-    alternatives: tuple[Translation, ...] = (),
-    notes: tuple[str, ...] = (),
-) -> Translation:
-    """The translation of a text, from those of its parts."""
-    score = sum([part.score for part in parts]) / max(1, len(parts))
-    tokens = tuple([token for part in parts for token in part.tokens])
-    return Translation(text, score, tokens, alternatives, *way, notes)
 
 
 def _search_until(

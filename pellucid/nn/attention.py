@@ -84,31 +84,29 @@ class MultiHeadAttention(Tapped):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | None) -> Tensor:
         """All heads at once, joined and projected: (batch, query, d_model)."""
-        unshared = key, value
+        self.show("query", query)
+        self.show("key", key)
+        self.show("value", value)
         if self.key_heads < self.heads:
             group = self.heads // self.key_heads
             key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
         if self.tap is None and not (self.training and self.dropout.chance):
             heads = fused_attention(query, key, value, keep)
         else:
-            heads = self._explicit(query, key, value, keep, unshared)
+            heads = self._explicit(query, key, value, keep)
         # (batch, heads, query, d_head) -> (batch, query, d_model)
         output: Tensor = self.output(heads.transpose(1, 2).flatten(2))
-        if self.tap is not None:
-            self.tap("output", output)
+        self.show("output", output)
         return output
 
-    def _explicit(
-        self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | None, unshared: tuple[Tensor, Tensor]
-    ) -> Tensor:
+    def _explicit(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | None) -> Tensor:
         """The formula step by step, for whoever looks and for dropout of weights, which the kernel does not do fast."""
         scores = attention_scores(query, key, keep)
         weights = attention_weights(scores, keep)
         heads: Tensor = self.dropout(weights) @ value
-        if self.tap is not None:
-            parts = (query, *unshared, scores, weights, heads)
-            for name, part in zip(self.tap_names, parts, strict=False):
-                self.tap(name, part)
+        self.show("scores", scores)
+        self.show("weights", weights)
+        self.show("heads", heads)
         return heads
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
@@ -121,4 +119,5 @@ def _project(x: Tensor, *maps: Linear) -> tuple[Tensor, ...]:
     weight = torch.cat(tuple(each.weight for each in maps))
     biases = tuple(each.bias for each in maps if each.bias is not None)
     projected = linear(x, weight, torch.cat(biases) if biases else None)
+    # (..., out of all) -> (..., out) of each
     return torch.split(projected, [each.out_features for each in maps], dim=-1)

@@ -59,9 +59,11 @@ class DecoderLayer(nn.Module):
         query, *new = self.self_attention.queries_keys_values(h, rotation)
         # old keys and the new one behind them: (sentences * beam, key heads, so far + 1, d_head)
         key, value = (torch.cat([old.flatten(0, 1), fresh], dim=2) for old, fresh in zip(past, new, strict=True))
+        # (sentences * beam, 1, d_model) -> (sentences, beam, d_model)
         output = self.self_attention.attend(query, key, value, None).view(sentences, beam, -1)
         x = self.self_attention_residual.after(x, output)
         x = self._look_and_think(x, None, memory, memory_keep)  # the beam is the query axis: memory is never copied
+        # (sentences, beam, key heads, so far + 1, d_head)
         return x, (key.view(sentences, beam, *key.shape[1:]), value.view(sentences, beam, *value.shape[1:]))
 
     def _look_and_think(
@@ -107,7 +109,7 @@ class Decoder(Tapped):
         sentences, beam, d_model = embedded.shape
         rows = embedded.view(sentences * beam, 1, d_model)  # each hypothesis is a row of one token
         rotation = rotation_of(self.config, cache.length, rows)
-        x = self.input(rows, cache.length).view(sentences, beam, d_model)
+        x = self.input(rows, cache.length).view(sentences, beam, d_model)  # side by side again
         past = []
         for layer, old, memory in zip(self.layers, cache.past, cache.memory, strict=True):
             x, longer = layer.step(x, old, memory, cache.memory_keep, rotation)
@@ -117,6 +119,5 @@ class Decoder(Tapped):
     def _finish(self, x: Tensor, real: Tensor | None) -> Tensor:
         if self.norm is not None:
             x = self.norm(x, real)
-        if self.tap is not None:
-            self.tap("output", x)
+        self.show("output", x)
         return x

@@ -49,11 +49,10 @@ class Input(Tapped):
         x = embedded if position is None else embedded + position
         if self.norm is not None:
             x = self.norm(x, real)
-        if self.tap is not None:
-            self.tap("embedding", embedded)
-            if position is not None:
-                self.tap("position", position)
-            self.tap("output", x)
+        self.show("embedding", embedded)
+        if position is not None:
+            self.show("position", position)
+        self.show("output", x)
         dropped: Tensor = self.dropout(x)
         return dropped
 
@@ -83,6 +82,5 @@ class Output(Tapped):
 
     def forward(self, x: Tensor) -> Tensor:
         logits = functional.linear(x, self.weight, self.bias)
-        if self.tap is not None:
-            self.tap("logits", logits)
+        self.show("logits", logits)
         return logits

@@ -57,8 +57,7 @@ class Encoder(Tapped):
             x = layer(x, real, keep, rotation)
         if self.norm is not None:
             x = self.norm(x, real)
-        if self.tap is not None:
-            self.tap("output", x)
+        self.show("output", x)
         return x
 
 

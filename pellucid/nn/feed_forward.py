@@ -39,7 +39,6 @@ class FeedForward(Tapped):
         if self.gate is not None:
             hidden = hidden * self.gate(x)
         output: Tensor = self.narrow(self.dropout(hidden))
-        if self.tap is not None:
-            self.tap("hidden", hidden)
-            self.tap("output", output)
+        self.show("hidden", hidden)
+        self.show("output", output)
         return output

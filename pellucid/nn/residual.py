@@ -28,12 +28,10 @@ class Residual(Tapped):
     def after(self, x: Tensor, output: Tensor, real: Tensor | None = None) -> Tensor:
         """What the next sublayer gets."""
         x = x + self.dropout(output)
-        if self.tap is not None:
-            self.tap("sum", x)
+        self.show("sum", x)
         return x if self.pre else self._norm(x, real)
 
     def _norm(self, x: Tensor, real: Tensor | None) -> Tensor:
         normed: Tensor = self.norm(x, real)
-        if self.tap is not None:
-            self.tap("norm", normed)
+        self.show("norm", normed)
         return normed

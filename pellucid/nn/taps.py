@@ -27,6 +27,10 @@ class Tapped(nn.Module):
     tap_names: tuple[str, ...] = ()
     tap: Tap | None = None
 
+    def show(self, name: str, value: Tensor) -> None:
+        if self.tap is not None:
+            self.tap(name, value)
+
 
 def names(model: nn.Module) -> list[str]:
     """Every value that can be recorded."""

@@ -14,7 +14,7 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response, StreamingResponse
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Translation
+from pellucid.decode.translation import Translation
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import KINDS
 from pellucid.serve import spec

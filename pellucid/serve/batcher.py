@@ -13,7 +13,8 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Stop, Translation
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Stop
 
 MOST_JOBS, MOST_CHARACTERS = 64, 20_000  # of one batch; beyond that others should have their turn
 

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from pellucid.decode.translator import Translation
+from pellucid.decode.translation import Translation
 from pellucid.decode.ways import Way
 from pellucid.serve.batcher import Options
 from pellucid.serve.gate import Json

@@ -15,7 +15,9 @@ from fastapi import HTTPException, Request
 
 from pellucid.config import DecodeConfig
 from pellucid.cores import cores
-from pellucid.decode.translator import Stop, Translation, Translator
+from pellucid.decode.search import usual_length
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Stop, Translator
 from pellucid.errors import Problem, UserError, counted
 from pellucid.serve.batcher import Batcher, BusyError, Job, Options
 from pellucid.serve.clients import Allowance, ApiKeys, Client, network
@@ -127,8 +129,7 @@ class Service:
         ]
         if problems:
             raise UserError(problems)
-        longest_default = 3 * self.translator.longest + 10
-        if config.max_length is None and over(longest_default, limits.output_limit):
+        if config.max_length is None and over(usual_length(self.translator.longest), limits.output_limit):
             return config.changed(max_length=max(1, limits.output_limit))
         return config
 

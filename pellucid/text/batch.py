@@ -50,7 +50,7 @@ class Batch:
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources, {len(targets)} targets")
         source, source_keep = pad(sources)
-        target_in, target_keep = pad([[START, *target[:-1]] for target in targets])
+        target_in, target_keep = pad([shifted(target) for target in targets])
         target_out, _ = pad(targets)
         numbers = np.arange(len(sources)) if pairs is None else np.array(pairs, np.int64)
         return cls(source, source_keep, target_in, target_out, target_keep, numbers)
@@ -77,6 +77,11 @@ class Batch:
     def target_tokens(self) -> int:
         """Real tokens that are predicted, END included."""
         return int(self.target_keep.sum())
+
+
+def shifted(target: Sequence[int]) -> list[int]:
+    """What the decoder has heard when it says each token of `target`: START, then all but the last."""
+    return [START, *target[:-1]]
 
 
 def pad(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

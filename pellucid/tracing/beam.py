@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines.batches import limited, positions
+from pellucid.decode.engines.batches import limited
 from pellucid.decode.engines.reference import ReferenceEngine
 from pellucid.decode.search import Hypothesis, Ranking, Sentence, search
 from pellucid.text.tokenizer import END, Tokenizer
@@ -29,7 +29,9 @@ def watched_beam(
     rankings: list[Ranking] = []
     every = config.changed(n_best=config.beam)
     step = limited(model.step, tokens.allowed(tokens.language(source)))
-    [found] = search(step, cache, [Sentence(tuple(source))], every, positions(model.config), watch_beam=rankings.append)
+    [found] = search(
+        step, cache, [Sentence(tuple(source))], every, model.config.most_positions, watch_beam=rankings.append
+    )
     best = [*found[0].tokens, END] if found[0].ended else list(found[0].tokens)
     return Beam(
         width=config.beam,

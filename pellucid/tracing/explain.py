@@ -16,7 +16,8 @@ from pellucid.decode.ways import Way
 from pellucid.errors import UserError
 from pellucid.reference import Transformer, causal
 from pellucid.reference.functions import Array, Mask
-from pellucid.text.tokenizer import END, START, Tokenizer
+from pellucid.text.batch import shifted
+from pellucid.text.tokenizer import END, Tokenizer
 from pellucid.tracing.beam import watched_beam
 from pellucid.tracing.heads import align, heads
 from pellucid.tracing.steps import steps
@@ -58,7 +59,7 @@ def explain(
         engine=engine.name,
         config=translator.config,
         source_tokens=_tokens(translator.tokenizers.source, ids),
-        target_in=_tokens(target_tokenizer, [START, *said[:-1]]),
+        target_in=_tokens(target_tokenizer, shifted(said)),
         target_out=_tokens(target_tokenizer, said),
         values=values,
         masks=masks,
@@ -72,8 +73,7 @@ def explain(
 
 def _sentence(translator: Translator, text: str, way: Way, whole: bool) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
     """The sentence to explain, its source ids, and what a reader should know of it."""
-    by_sentence = bool(translator.languages.directions) and not whole
-    [document] = read([text], [way], translator.tokenizers, translator.longest, by_sentence)
+    [document] = read([text], [way], translator.tokenizers, translator.longest, split=False if whole else None)
     parts = [part for part in document.parts if part.source]
     if not parts:
         raise UserError("there is nothing to translate in it", "text", "give a sentence")
@@ -107,7 +107,7 @@ def _record(
         values[name] = value if name.endswith(".position") else value[0]  # positions are the same for every sentence
 
     ids = np.array([source])
-    model.forward(ids, np.ones(ids.shape, dtype=np.bool_), np.array([[START, *said[:-1]]]), record)
+    model.forward(ids, np.ones(ids.shape, dtype=np.bool_), np.array([shifted(said)]), record)
     masks: dict[Part, Mask] = {
         "encoder.self_attention": np.ones((len(source), len(source)), dtype=np.bool_),
         "decoder.self_attention": causal(len(said)),

@@ -12,7 +12,8 @@ from typing import Any
 from pellucid.config import ModelConfig, TrainConfig
 from pellucid.decode.models import BEFORE
 from pellucid.errors import Problem, UserError, counted
-from pellucid.text.batch import batches, real_share
+from pellucid.nn.threads import threads
+from pellucid.text.batch import real_share
 from pellucid.text.corpus import Corpus
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import learn_longest, load_longest, save_longest
@@ -21,7 +22,7 @@ from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
 from pellucid.training.data import Data, DataConfig, learn_languages, prepare
-from pellucid.training.device import Device, threads_restored
+from pellucid.training.device import Device
 from pellucid.training.display import SILENT, Display
 from pellucid.training.distributed import World, together
 from pellucid.training.loop import Training, begin, finish, limits_reached
@@ -133,7 +134,7 @@ def _locked(run: Run, world: World) -> AbstractContextManager[None]:
     return run.locked() if world.leads else nullcontext()
 
 
-@threads_restored()
+@threads()  # a run sets them for its shards
 def _train(run: Run, settings: Settings, data: Data, display: Display | None, world: World) -> Run:
     settings = with_budget(settings)
     display = display or Display(settings.train, None if world.leads else SILENT)
@@ -148,9 +149,7 @@ def _train(run: Run, settings: Settings, data: Data, display: Display | None, wo
     if world.leads:
         _put_aside(run.model)  # of an earlier, shorter budget
     display.note(data.report)
-    plan = batches(
-        data.corpus, settings.train.batch_tokens, settings.train.seed, 0, data.epoch_pairs(settings.train.seed, 0)
-    )
+    plan = data.plan(settings.train, epoch=0)
     size = counted(len(plan), "batch", "batches")
     display.note(f"{size} an epoch, {100 * real_share(data.corpus, plan):.1f}% real tokens")
     if training.progress.step:
@@ -226,7 +225,7 @@ def check_budget(settings: Settings) -> None:
         if any(ends.values()):
             remedy = "give steps or epochs"
             raise UserError(Problem("must know where it ends", name, remedy) for name, asked in ends.items() if asked)
-    if model.positions == "learned" and settings.data.longest > model.max_length:
+    if model.most_positions is not None and settings.data.longest > model.most_positions:
         what = f"pairs of {settings.data.longest} tokens, but the learned positions end at {model.max_length}"
         raise UserError(what, "longest", f"set longest={model.max_length}, or raise max_length")
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pellucid.config import ModelConfig, TrainConfig
 from pellucid.errors import Problem, UserError, counted, nearest
 from pellucid.fields import Config, setting
+from pellucid.text.batch import batches
 from pellucid.text.cache import cache_directory, fingerprint
 from pellucid.text.corpus import Corpus, is_whole
 from pellucid.text.generated import CORPORA, Part
@@ -130,6 +131,11 @@ class Data:
             return self.train_pairs
         drawn = np.random.default_rng([seed, epoch, 1]).choice(self.earlier_pairs, self.earlier_count, replace=False)
         return np.concatenate([self.train_pairs, drawn])
+
+    def plan(self, config: TrainConfig, epoch: int) -> list[NDArray[np.uint32]]:
+        """The batches of an epoch, each as the numbers of its pairs."""
+        pairs = self.epoch_pairs(config.seed, epoch)
+        return batches(self.corpus, config.batch_tokens, config.seed, epoch, pairs)
 
     @property
     def report(self) -> str:

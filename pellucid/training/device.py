@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +10,7 @@ import torch
 from pellucid.config import ModelConfig, TrainConfig
 from pellucid.cores import cores
 from pellucid.errors import UserError
+from pellucid.nn.threads import threads
 from pellucid.training.shards import LEAST_TOKENS
 
 
@@ -29,36 +29,23 @@ class Device:
         name = _devices()[0] if config.device == "auto" else config.device
         if name not in _devices():
             raise UserError(f"there is no {name} here", "device", f"choose {' or '.join(_devices())}, or auto")
-        threads = config.threads or saved_threads or max(1, cores() // processes)
+        count = config.threads or saved_threads or max(1, cores() // processes)
         wanted = config.precision == "bfloat16" or (config.precision == "auto" and _multiplies_bfloat16(name))
-        return cls(name, threads, wanted)
+        return cls(name, count, wanted)
 
-    def shards(self, batch_tokens: int, model: ModelConfig) -> int:
+    def divided(self, batch_tokens: int, model: ModelConfig) -> int:
         """Into how many shards a batch is cut; PyTorch gets the threads that are left for each of them."""
         whole = self.name != "cpu" or model.norm == "batch"  # batch norm looks at all rows at once
         shards = 1 if whole else max(1, min(self.threads, batch_tokens // LEAST_TOKENS))
         torch.set_num_threads(max(1, self.threads // shards))
         return shards
 
-    @contextmanager
-    def undivided(self) -> Iterator[None]:
+    def undivided(self) -> AbstractContextManager[None]:
         """All threads for each operation while no shard is at work. None may start inside: it would keep as many."""
-        with threads_restored():
-            torch.set_num_threads(self.threads)
-            yield
+        return threads(self.threads)
 
     def autocast(self) -> AbstractContextManager[object]:
         return torch.autocast(self.name, torch.bfloat16) if self.bfloat16 else nullcontext()
-
-
-@contextmanager
-def threads_restored() -> Iterator[None]:
-    """However many threads PyTorch is given inside, afterwards it has as many as before."""
-    before = torch.get_num_threads()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _devices() -> list[str]:

@@ -16,7 +16,7 @@ import torch
 from pellucid.config import ModelConfig, TrainConfig
 from pellucid.errors import UserError
 from pellucid.nn import Transformer
-from pellucid.text.batch import Batch, batches
+from pellucid.text.batch import Batch
 from pellucid.text.bpe_dropout import BpeDropout
 from pellucid.training.checkpoint import Checkpoint, Checkpoints, Progress, optimizer_state, restore_optimizer
 from pellucid.training.data import Data
@@ -24,11 +24,12 @@ from pellucid.training.device import Device
 from pellucid.training.display import Display
 from pellucid.training.distributed import ALONE, World
 from pellucid.training.memory import keep_freed_memory
+from pellucid.training.objective import batch_loss
 from pellucid.training.run import Run
 from pellucid.training.schedule import learning_rate
 from pellucid.training.shards import Shards
 from pellucid.training.stopping import signals
-from pellucid.training.validate import Validation, batch_loss, valid_loss, validate
+from pellucid.training.validate import Validation, valid_loss, validate
 
 
 @dataclass
@@ -88,7 +89,7 @@ def begin(
         rightful = progress.finished or progress.on_schedule
         checkpoints.forget_after(progress.step if rightful else progress.step - 1)
     steps = _total_steps(config, data)
-    shards = Shards(device.shards(config.batch_tokens, model_config), device.undivided)
+    shards = Shards(device.divided(config.batch_tokens, model_config), device.undivided)
     return Training(run, data, config, device, shards, model, optimizer, checkpoints, progress, ema, steps, world)
 
 
@@ -123,8 +124,7 @@ def updates(training: Training) -> Iterator[list[Batch]]:
     progress, config, corpus = training.progress, training.config, training.data.corpus
     dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
     while True:
-        pairs = training.data.epoch_pairs(config.seed, progress.epoch)
-        plan = batches(corpus, config.batch_tokens, config.seed, progress.epoch, pairs)
+        plan = training.data.plan(config, progress.epoch)
         while progress.batch < len(plan):
             chosen = plan[progress.batch : progress.batch + config.accumulate]
             group = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in training.world.share(chosen)]
@@ -267,7 +267,7 @@ def _total_steps(config: TrainConfig, data: Data) -> int | None:
     """How many updates the budget allows, as far as it says so before the run."""
     if config.steps is not None or config.epochs is None:
         return config.steps
-    first_epoch = len(batches(data.corpus, config.batch_tokens, config.seed, 0, data.epoch_pairs(config.seed, 0)))
+    first_epoch = len(data.plan(config, epoch=0))
     return round(config.epochs * -(-first_epoch // config.accumulate))
 
 

@@ -10,14 +10,12 @@ import torch
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines.batches import positions
 from pellucid.decode.search import Sentence, search
 from pellucid.metrics import bleu, chrf, exact_match
 from pellucid.nn import Cache, Transformer
 from pellucid.text.batch import Batch, ordered_batches, pad
 from pellucid.text.corpus import Corpus
-from pellucid.training.agreement import agreeing_cross_entropy
-from pellucid.training.loss import cross_entropy
+from pellucid.training.objective import batch_loss
 
 
 @dataclass(frozen=True)
@@ -33,28 +31,6 @@ class Validation:
     @property
     def perplexity(self) -> float:
         return exp(min(self.loss, 700.0))
-
-
-def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0, r_drop: float = 0.0) -> torch.Tensor:
-    """The summed loss of a batch's real target tokens; padding is not even projected. `r_drop`: of two passes, and how
-    far these are from agreeing."""
-    device = model.source_embedding.weight.device
-    passes = 2 if r_drop else 1
-    source, source_keep, target_in, target_keep, target_out = (
-        # (rows, length) -> (passes * rows, length)
-        torch.from_numpy(array).to(device).repeat(passes, 1)
-        for array in (batch.source, batch.source_keep, batch.target_in, batch.target_keep, batch.target_out)
-    )
-    features = model.features(target_in, model.encode(source, source_keep), source_keep, target_keep)
-    real = target_keep.flatten().nonzero().squeeze(1)
-    # (passes * rows, target, d_model) -> (real tokens of all passes, d_model)
-    features = features.flatten(0, 1).index_select(0, real)
-    targets = target_out.flatten().index_select(0, real)
-    output = model.output.weight, model.output.bias
-    if not r_drop:
-        return cross_entropy(features, *output, targets, label_smoothing)
-    first, second = features.chunk(2)
-    return agreeing_cross_entropy(first, second, *output, targets[: len(first)], label_smoothing, r_drop)
 
 
 @torch.no_grad()
@@ -108,6 +84,6 @@ def greedy(model: Transformer, sources: list[list[int]], rows: int = 64) -> list
         source, keep = torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
         cache = model.start(model.encode(source, keep), keep)
         sentences = [Sentence(tuple(sources[place])) for place in places]
-        hypotheses = search(step, cache, sentences, DecodeConfig(strategy="greedy"), positions(model.config))
+        hypotheses = search(step, cache, sentences, DecodeConfig(strategy="greedy"), model.config.most_positions)
         found |= {place: best.tokens for place, (best, *_) in zip(places, hypotheses, strict=True)}
     return [found[place] for place in range(len(sources))]

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from pellucid.config import DecodeConfig
+from pellucid.decode.engines import EngineChoice
 from pellucid.decode.search import Sentence, search
-from pellucid.decode.translator import EngineChoice, Translator, load
+from pellucid.decode.translator import Translator, load
 from pellucid.decode.verify import verify
 from pellucid.reference import Transformer
 from pellucid.text.target_tokens import TargetTokens

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from pellucid.config import DecodeConfig, Strategy
+from pellucid.decode.engines import EngineChoice
 from pellucid.decode.models import find_model
-from pellucid.decode.translator import EngineChoice, Translation, Translator, load
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Translator, load
 from pellucid.decode.ways import find_way, find_ways
 from pellucid.errors import UserError
 from pellucid.text.languages import LanguageIdentifier

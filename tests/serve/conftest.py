@@ -18,7 +18,8 @@ import uvicorn
 from safetensors.numpy import save_file
 
 from pellucid.config import DecodeConfig, ModelConfig
-from pellucid.decode.translator import Stop, Translation, Translator, load
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Stop, Translator, load
 from pellucid.serve.app import create_app
 from pellucid.serve.run import Prompt, listen
 from pellucid.serve.settings import ServeConfig

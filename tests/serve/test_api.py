@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Translation, Translator
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Translator
 from pellucid.tracing import explain
 
 CAT = "the cat sat on the mat"

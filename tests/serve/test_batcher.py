@@ -7,7 +7,8 @@ from concurrent.futures import Future
 import pytest
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Stop, StoppedError, Translation
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Stop, StoppedError
 from pellucid.serve.batcher import MOST_CHARACTERS, MOST_JOBS, Batcher, BusyError, Job, Options
 
 EN_DE, DE_EN = Options("en", "de"), Options("de", "en")

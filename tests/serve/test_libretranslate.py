@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from pellucid.decode.translator import Translation, Translator, load
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Translator, load
 
 CAT, DOG = "the cat sat on the mat", "a dog ran to the house"
 EN_DE = {"source": "en", "target": "de"}

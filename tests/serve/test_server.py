@@ -16,7 +16,8 @@ import pytest
 
 import pellucid.tracing
 from pellucid.config import DecodeConfig
-from pellucid.decode.translator import Translation, Translator
+from pellucid.decode.translation import Translation
+from pellucid.decode.translator import Translator
 from pellucid.serve import app, gate, parameters, run
 from pellucid.serve.gate import Discreet
 

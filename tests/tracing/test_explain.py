@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from pellucid.decode.engines import Engine
 from pellucid.decode.search import Hypothesis, Sentence, Watch
 from pellucid.errors import UserError
 from pellucid.nn import attach
+from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.tokenizer import END, START
 from pellucid.tracing import Trace, explain
 from pellucid.tracing.heads import look
@@ -239,6 +241,15 @@ def test_the_first_of_several_sentences_is_explained(make_model: MakeModel) -> N
     pair = explain(make_model(), "the cat sat. a dog ran.", "en", "de", target_text="eine Katze. ein Hund.")
     assert pair.text == "the cat sat. a dog ran."
     assert not pair.notes
+
+
+def test_a_text_that_is_in_no_language_is_explained_whole_as_it_is_translated(
+    make_model: MakeModel, tmp_path: Path
+) -> None:
+    directory = shutil.copytree(make_model(), tmp_path / "reports")
+    LanguageIdentifier(("report", "de"), (("report", "de"),)).save(directory / "languages.json")
+    trace = explain(directory, "the cat sat. a dog ran.", "report", "de")
+    assert trace.text == "the cat sat. a dog ran."
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "---"])

@@ -13,7 +13,7 @@ from pellucid.nn.dropout import seeded
 from pellucid.text.batch import Batch
 from pellucid.training import agreement, loss
 from pellucid.training.agreement import agreeing_cross_entropy
-from pellucid.training.validate import batch_loss
+from pellucid.training.objective import batch_loss
 
 BATCH = Batch.from_ids([[4, 5, 6, 2], [7, 2], [8, 9, 2]], [[9, 8, 2], [4, 5, 6, 7, 2], [3, 2]])
 CONFIG = ModelConfig(vocabulary=11, d_model=8, heads=2, feed_forward=16, encoder_layers=1, decoder_layers=1)

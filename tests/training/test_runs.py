@@ -30,9 +30,9 @@ from pellucid.training import api, loop
 from pellucid.training.api import prepare_data, resume_run, start_run
 from pellucid.training.display import Display
 from pellucid.training.loop import begin, update, updates
+from pellucid.training.objective import batch_loss
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings
-from pellucid.training.validate import batch_loss
 
 from .conftest import StopAt
 

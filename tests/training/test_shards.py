@@ -19,10 +19,10 @@ from pellucid.training import loop as loop_module
 from pellucid.training import validate as validate_module
 from pellucid.training.api import resume_run, start_run
 from pellucid.training.device import Device
+from pellucid.training.objective import batch_loss
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings
 from pellucid.training.shards import Shards
-from pellucid.training.validate import batch_loss
 
 CONFIG = ModelConfig(vocabulary=40, d_model=16, heads=2, feed_forward=32, encoder_layers=2, decoder_layers=2, dropout=0)
 BATCH = Batch.from_ids(
@@ -122,7 +122,7 @@ def test_an_error_in_a_shard_is_raised() -> None:
 )
 def test_how_many_shards(threads: int, batch_tokens: int, norm: str, shards: int, left: int) -> None:
     device = Device.of(TrainConfig(threads=threads, device="cpu"))
-    assert device.shards(batch_tokens, CONFIG.changed(norm=norm)) == shards
+    assert device.divided(batch_tokens, CONFIG.changed(norm=norm)) == shards
     assert torch.get_num_threads() == left
     with device.undivided():
         assert torch.get_num_threads() == threads

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.search import Hypothesis, Sentence, Watch
-from pellucid.errors import UserError
+from pellucid.errors import Problem, UserError, nearest
 from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 
 EngineName = Literal["ctranslate2", "torch", "reference"]
+EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
 ComputeType = Literal["float32", "int8"]
 
 Ids = Sequence[int]
@@ -44,6 +45,20 @@ class Engine(Protocol):
     def score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray[np.floating]]:
         """Log-probabilities of given targets, token by token, the end included: (target,) for every pair."""
         ...
+
+
+def check_choices(engine: EngineChoice, compute_type: ComputeType | None) -> None:
+    """Words that come from a command line may be any."""
+    asked = (("engine", engine, get_args(EngineChoice)), ("compute_type", compute_type, (None, *get_args(ComputeType))))
+    problems = [
+        Problem(f"unknown {word!r}", name, nearest(str(word), [known for known in words if known]))
+        for name, word, words in asked
+        if word not in words
+    ]
+    if not problems and compute_type is not None and engine in ("torch", "reference"):
+        problems = [Problem(f"{engine} computes in one way only", "compute_type", "leave it out, or the engine")]
+    if problems:
+        raise UserError(problems)
 
 
 def open_engine(

@@ -55,11 +55,6 @@ def limited(step: Step, allowed: Ints | None) -> Step:
     return limited_step
 
 
-def positions(config: ModelConfig) -> int | None:
-    """How many positions a model has; None: as many as are asked for."""
-    return config.max_length if config.positions == "learned" else None
-
-
 def search_in_batches(
     start: Callable[[Ints], Any],
     step: Step,
@@ -77,7 +72,9 @@ def search_in_batches(
             places = [group[each] for each in chosen]
             batch = [sentences[place] for place in places]
             source = np.array([sentence.source for sentence in batch], dtype=np.int64)
-            results = search(step_of_language, start(source), batch, config, positions(model), _placed(watch, places))
+            results = search(
+                step_of_language, start(source), batch, config, model.most_positions, _placed(watch, places)
+            )
             for place, result in zip(places, results, strict=True):
                 found[place] = result
     return found

@@ -91,11 +91,9 @@ def check_supported(config: ModelConfig) -> None:
         raise UserError("CTranslate2 has no batch normalisation, which this model uses", "engine", remedy)
 
 
-def most_positions(config: ModelConfig) -> int | None:
+def converted_positions(config: ModelConfig) -> int | None:
     """How many positions the converted form has; None: as many as are asked for."""
-    if config.positions == "rotary":
-        return None
-    return config.max_length if config.positions == "learned" else POSITIONS
+    return None if config.positions == "rotary" else config.most_positions or POSITIONS
 
 
 def _vocabulary(tokenizer: Tokenizer, size: int, directory: Path) -> list[str]:

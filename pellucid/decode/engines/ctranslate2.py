@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import ComputeType, EngineName, Ids
 from pellucid.decode.engines.batches import by_language, equal_lengths
-from pellucid.decode.engines.convert import check_supported, most_positions
+from pellucid.decode.engines.convert import check_supported, converted_positions
 from pellucid.decode.engines.forms import Form, Forms
 from pellucid.decode.engines.watching import Watching
 from pellucid.decode.engines.workers import Workers
@@ -78,7 +78,7 @@ class CTranslate2Engine:
             return "CTranslate2 has no seed for a single request"
         if config.stopping == "exact" and config.strategy == "beam":
             return "CTranslate2 has a stopping rule of its own"
-        positions = most_positions(self.config)
+        positions = converted_positions(self.config)
         if positions is not None and longest > positions:
             return f"the converted model has {positions} positions, and the text is {longest} tokens long"
         return ""
@@ -149,7 +149,7 @@ class CTranslate2Engine:
 
     def _search(self, group: Group, sentences: list[Sentence], config: DecodeConfig, watch: Watch | None) -> list[Any]:
         prefixes = [self._named(sentence.prefix) for sentence in sentences]
-        most = max_length(sentences[0], config, most_positions(self.config))
+        most = max_length(sentences[0], config, converted_positions(self.config))
         top_k, temperature = _chance(config, group.form)
         watching = None
         if watch is not None and config.strategy != "beam":

@@ -14,8 +14,8 @@ from pellucid.decode.engines.batches import search_in_batches
 from pellucid.decode.filters import Ints
 from pellucid.decode.search import Hypothesis, Sentence, Watch
 from pellucid.reference import Cache, Transformer, log_softmax
+from pellucid.text.batch import shifted
 from pellucid.text.target_tokens import TargetTokens
-from pellucid.text.tokenizer import START
 
 
 class ReferenceEngine:
@@ -37,7 +37,7 @@ class ReferenceEngine:
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
         ids = np.array([source])
-        target_in = np.array([[START, *target[:-1]]])
+        target_in = np.array([shifted(target)])
         logits: NDArray[np.floating] = self.model.forward(ids, np.ones(ids.shape, dtype=bool), target_in)[0]
         return logits
 

@@ -6,8 +6,7 @@ where two hypotheses are all but equal that would let the other sentences of a b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +19,11 @@ from pellucid.decode.engines.batches import equal_lengths, search_in_batches
 from pellucid.decode.filters import Floats, Ints
 from pellucid.decode.search import Hypothesis, Sentence, Watch
 from pellucid.nn import Cache, Transformer
+from pellucid.nn.threads import threads
+from pellucid.text.batch import shifted
 from pellucid.text.target_tokens import TargetTokens
-from pellucid.text.tokenizer import START
 
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """The work of one step is small: threads that share it mostly wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+ONE = 1  # the work of one step is small: threads that share it mostly wait for each other
 
 
 class TorchEngine:
@@ -48,7 +39,7 @@ class TorchEngine:
     def search(
         self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
     ) -> list[list[Hypothesis]]:
-        with torch.inference_mode(), _one_thread():
+        with torch.inference_mode(), threads(ONE):
             return search_in_batches(
                 self._start, self._step, sentences, config, self.model.config, self.target_tokens, watch
             )
@@ -68,11 +59,11 @@ class TorchEngine:
         return scores
 
     @torch.inference_mode()
-    @_one_thread()
+    @threads(ONE)
     def _forward(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> torch.Tensor:
         """Logits (rows, target, vocabulary) of sources of one length and targets of one length."""
         source = torch.tensor(sources)
-        target_in = torch.tensor([[START, *target[:-1]] for target in targets])
+        target_in = torch.tensor([shifted(target) for target in targets])
         logits: torch.Tensor = self.model(source, torch.ones_like(source, dtype=torch.bool), target_in)
         return logits
 
