@@ -1,15 +1,21 @@
-"""Keeping `{name}`, `%s` and `<b>` whole: what a program fills in later must come out as it went in.
+"""Keeping whole what must come out as it went in: addresses, and `{name}`, `%s` and `<b>`, which a program fills in.
 
-A model may copy a placeholder by itself. Where it does not, numbers stand in, which models copy more readily. Where a
-number is lost too, the text between the placeholders is translated piece by piece, and nothing can be lost.
+A model may copy them by itself. Where it does not, numbers stand in, which models copy more readily. Where a number is
+lost too, the text between them is translated piece by piece, and nothing can be lost.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import NamedTuple
 
-PLACEHOLDER = re.compile(
+# A hostile text must not cost the square of its length: what repeats ends in one way, is bounded, or is taken whole.
+ADDRESS = (
+    r"(?:https?://|www\.)[^\s<>\"]*[^\s<>\".,;:!?)\]}']"  # without what ends the sentence
+    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"  # mail
+)
+PLACEHOLDER = (
     r"</?[A-Za-z][^<>]*>"  # tags
     r"|&(?:[A-Za-z]+|#\d+|#x[0-9A-Fa-f]+);"  # entities
     r"|\$\{[^{}\s]*\}|\{\{[^{}]*\}\}|\{[^{}\s]*\}"  # ${x}, {{ x }}, {x}
@@ -17,46 +23,60 @@ PLACEHOLDER = re.compile(
 )
 
 
-def placeholders(text: str) -> list[str]:
-    return [match.group() for match in PLACEHOLDER.finditer(text)]
+OPENING, CLOSING = r"(\[\"'„“«", r")\]}\"'”“».,;:!?…"
 
 
-def kept(text: str, translation: str) -> bool:
-    """Whether every placeholder came through, as often as it went in, and none was made up."""
-    return Counter(placeholders(text)) == Counter(placeholders(translation))
+class Kept(NamedTuple):
+    """What is kept whole in a text."""
+
+    pattern: re.Pattern[str]
+
+    def found(self, text: str) -> list[str]:
+        return [match.group() for match in self.pattern.finditer(text)]
+
+    def came_through(self, text: str, translation: str) -> bool:
+        """Whether all of it did, as often as it went in, and none was made up."""
+        return Counter(self.found(text)) == Counter(self.found(translation))
+
+    def mask(self, text: str) -> tuple[str, dict[str, str]]:
+        """The text with numbers instead, and which number stands for what."""
+        numbers = (str(number) for number in range(9001, 10_000) if str(number) not in text)
+        stand_ins: dict[str, str] = {}
+
+        def stand_in(match: re.Match[str]) -> str:
+            number = next(numbers, None)
+            if number is None:  # hundreds of them: the pieces between them will do
+                return match.group()
+            stand_ins[number] = match.group()
+            return number
+
+        return self.pattern.sub(stand_in, text), stand_ins
+
+    def pieces(self, text: str) -> list[tuple[str, bool]]:
+        """The text cut at what is kept (and the signs that touch it): each piece, and whether to translate it."""
+        found: list[tuple[str, bool]] = []
+        end = 0
+        touching = re.compile(rf"(?:(?<![{OPENING}])[{OPENING}]++)?(?:{self.pattern.pattern})[{CLOSING}]*+")
+        for match in touching.finditer(text):
+            found += [(text[end : match.start()], True), (match.group(), False)]
+            end = match.end()
+        return [(piece, wanted) for piece, wanted in [*found, (text[end:], True)] if piece]
+
+    def without(self, text: str) -> str:
+        """The text, and nothing of the kind that is kept."""
+        return self.pattern.sub("", text)
 
 
-def mask(text: str) -> tuple[str, dict[str, str]]:
-    """The text with numbers for placeholders, and which number stands for which."""
-    numbers = (str(number) for number in range(9001, 10_000) if str(number) not in text)
-    stand_ins: dict[str, str] = {}
+ADDRESSES = Kept(re.compile(ADDRESS))
+ADDRESSES_AND_PLACEHOLDERS = Kept(re.compile(f"{ADDRESS}|{PLACEHOLDER}"))
 
-    def stand_in(match: re.Match[str]) -> str:
-        number = next(numbers, None)
-        if number is None:  # hundreds of placeholders: the pieces between them will do
-            return match.group()
-        stand_ins[number] = match.group()
-        return number
 
-    return PLACEHOLDER.sub(stand_in, text), stand_ins
+def has_address(text: str) -> bool:
+    """Nearly every text has none, and is told so at once."""
+    return ("://" in text or "www." in text or "@" in text) and bool(ADDRESSES.found(text))
 
 
 def unmask(translation: str, stand_ins: dict[str, str]) -> str:
-    for number, placeholder in stand_ins.items():
-        translation = translation.replace(number, placeholder)
+    for number, kept in stand_ins.items():
+        translation = translation.replace(number, kept)
     return translation
-
-
-def pieces(text: str) -> list[tuple[str, bool]]:
-    """The text cut at its placeholders: each piece with whether it is to be translated."""
-    found: list[tuple[str, bool]] = []
-    end = 0
-    for match in PLACEHOLDER.finditer(text):
-        found += [(text[end : match.start()], True), (match.group(), False)]
-        end = match.end()
-    return [(piece, wanted) for piece, wanted in [*found, (text[end:], True)] if piece]
-
-
-def remove(text: str) -> str:
-    """The text without placeholders."""
-    return PLACEHOLDER.sub("", text)

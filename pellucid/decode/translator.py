@@ -13,10 +13,10 @@ from math import nan
 from pathlib import Path
 
 from pellucid.config import DecodeConfig, Stopping, Strategy
-from pellucid.decode import placeholders
 from pellucid.decode.documents import LINE_END, Part, read
 from pellucid.decode.engines import ComputeType, Engine, EngineChoice, EngineName, check_choices, open_engine
 from pellucid.decode.models import DEFAULT, find_model
+from pellucid.decode.placeholders import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS, Kept, has_address, unmask
 from pellucid.decode.search import Hypothesis, Sentence
 from pellucid.decode.streaming import tokens_as_they_come, what_is_added
 from pellucid.decode.translation import Said, Translation, joined, written
@@ -90,9 +90,9 @@ class Translator:
 
         `source` and `target` are language codes; left out (or source="auto") they are the only ones possible, else the
         source is detected. `prefix` is what the target must begin with, one for each text or one for all. `protect`
-        keeps placeholders and tags whole. `split` says whether texts are split into sentences; by default they are if
-        they are in a language, not where a model turns reports into summaries. The other settings are those of
-        `DecodeConfig`.
+        keeps placeholders and tags whole, as addresses in a language always are. `split` says whether texts are split
+        into sentences; by default they are if they are in a language, not where a model turns reports into summaries.
+        The other settings are those of `DecodeConfig`.
         """
         config = DecodeConfig(
             strategy=strategy,
@@ -130,14 +130,15 @@ class Translator:
         ways = find_ways(self.languages, texts, source, target)
         begin = _prefixes(prefix, len(texts))
         translations = self._translate(texts, ways, begin, config, split, stop)
-        if not protect:
-            return translations
+        kept = ADDRESSES_AND_PLACEHOLDERS if protect else ADDRESSES
         lost = [
             place
             for place, (text, translation) in enumerate(zip(texts, translations, strict=True))
-            if not placeholders.kept(text, translation.text)
+            if (protect or (ways[place][0] and has_address(text))) and not kept.came_through(text, translation.text)
         ]
-        masked = [placeholders.mask(texts[place]) for place in lost]
+        if not lost:
+            return translations
+        masked = [kept.mask(texts[place]) for place in lost]
         second = self._translate(
             [text for text, _ in masked],
             [ways[place] for place in lost],
@@ -147,9 +148,10 @@ class Translator:
             stop,
         )
         for place, translation, (_, stand_ins) in zip(lost, second, masked, strict=True):
-            restored = replace(translation, text=placeholders.unmask(translation.text, stand_ins), alternatives=())
-            whole = placeholders.kept(texts[place], restored.text)
-            translations[place] = restored if whole else self._by_piece(texts[place], ways[place], config, split, stop)
+            restored = replace(translation, text=unmask(translation.text, stand_ins), alternatives=())
+            if not kept.came_through(texts[place], restored.text):
+                restored = self._by_piece(kept, texts[place], ways[place], config, split, stop)
+            translations[place] = restored
         return translations
 
     def stream(
@@ -252,15 +254,18 @@ class Translator:
         return self._spoken([tokens])[0]
 
     def _by_piece(
-        self, text: str, way: Way, config: DecodeConfig, split: bool | None, stop: Stop | None
+        self, kept: Kept, text: str, way: Way, config: DecodeConfig, split: bool | None, stop: Stop | None
     ) -> Translation:
-        """The text between placeholders, translated piece by piece. Pieces have no prefix: none is the beginning."""
-        pieces = placeholders.pieces(text)
+        """The text between what is kept, translated piece by piece. Pieces have no prefix: none is the beginning."""
+        pieces = kept.pieces(text)
         wanted = [piece for piece, is_text in pieces if is_text]
         translations = self._translate(wanted, [way] * len(wanted), [""] * len(wanted), config, split, stop)
         texts = iter(translations)
-        # A model may make a placeholder up; what it made of a piece must not.
-        whole = "".join(placeholders.remove(next(texts).text) if is_text else piece for piece, is_text in pieces)
+        # A model may make such a thing up; what it made of a piece must not.
+        made = [kept.without(next(texts).text) if is_text else piece for piece, is_text in pieces]
+        whole = "".join(made)
+        if not kept.came_through(text, whole):  # where no space was between, an address may seem to go on
+            whole = " ".join(made)
         return joined(whole, translations, way)
 
     def _stream(self, part: Part, config: DecodeConfig) -> Iterator[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.decode.placeholders import kept, mask, pieces, placeholders, remove, unmask
+from pellucid.decode.placeholders import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS, has_address, unmask
 
 
 @pytest.mark.parametrize(
@@ -17,27 +17,44 @@ from pellucid.decode.placeholders import kept, mask, pieces, placeholders, remov
         ("&nbsp;&#160;&lt;", ["&nbsp;", "&#160;", "&lt;"]),
         ("100% sure, 5 < 6 and 7 > 6, a {set of things}, AT&T", []),
         ("a 50% discount", []),
+        ("See www.example.com. Or (https://example.com/a?b=c&d)!", ["www.example.com", "https://example.com/a?b=c&d"]),
+        ("write to anna.b+c@mail.example.org, today", ["anna.b+c@mail.example.org"]),
+        ("www. is no address, nor is a @ b, a@b or http:// alone", []),
     ],
 )
 def test_what_is_a_placeholder(text: str, found: list[str]) -> None:
-    assert placeholders(text) == found
+    assert ADDRESSES_AND_PLACEHOLDERS.found(text) == found
+    addresses = [each for each in found if "example" in each]
+    assert ADDRESSES.found(text) == addresses
+    assert has_address(text) == bool(addresses)
 
 
-@given(st.lists(st.sampled_from(["{name}", "%s", "<b>", "word", " ", "9001", "7"])))
+@given(st.lists(st.sampled_from(["{name}", "%s", "<b>", "word", " ", "9001", "7", "www.a.b", "a@b.c"])))
 def test_masks_come_off_and_pieces_are_the_text(parts: list[str]) -> None:
     text = "".join(parts)
-    masked, stand_ins = mask(text)
-    assert placeholders(masked) == []
+    kept = ADDRESSES_AND_PLACEHOLDERS
+    masked, stand_ins = kept.mask(text)
     assert unmask(masked, stand_ins) == text
-    assert "".join(piece for piece, _ in pieces(text)) == text
-    assert remove("".join(piece for piece, wanted in pieces(text) if not wanted)) == ""
+    assert "".join(piece for piece, _ in kept.pieces(text)) == text
+    assert [kept.found(piece) for piece, wanted in kept.pieces(text) if not wanted] == [
+        [each] for each in kept.found(text)
+    ]
 
 
 def test_kept_counts() -> None:
-    assert kept("{a} of {b}", "{b} von {a}")
-    assert not kept("{a} of {b}", "{a} von {a}")
-    assert not kept("nothing", "{a}")
+    came_through = ADDRESSES_AND_PLACEHOLDERS.came_through
+    assert came_through("{a} of {b}", "{b} von {a}")
+    assert not came_through("{a} of {b}", "{a} von {a}")
+    assert not came_through("nothing", "{a}")
 
 
-def test_a_long_row_of_digits_is_read_once() -> None:
-    assert placeholders("%" + "0" * 10**6) == []  # the square of that would take days
+@pytest.mark.parametrize("part", ["0", "www.", "http://", "a@", "a.", "{", "<a", "&a", "(", "."])
+def test_a_hostile_text_is_read_once(part: str) -> None:
+    text = "%" + part * (10**6 // len(part))  # the square of that would take hours
+    assert "".join(piece for piece, _ in ADDRESSES_AND_PLACEHOLDERS.pieces(text)) == text
+
+
+def test_signs_that_touch_what_is_kept_stay_with_it() -> None:
+    text = "See (www.example.com), please, or {a}."
+    pieces = [("See ", True), ("(www.example.com),", False), (" please, or ", True), ("{a}.", False)]
+    assert ADDRESSES_AND_PLACEHOLDERS.pieces(text) == pieces

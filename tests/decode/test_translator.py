@@ -14,6 +14,7 @@ import pytest
 from pellucid.config import DecodeConfig, Strategy
 from pellucid.decode.engines import EngineChoice
 from pellucid.decode.models import find_model
+from pellucid.decode.placeholders import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator, load
 from pellucid.decode.ways import find_way, find_ways
@@ -125,10 +126,15 @@ def test_a_prefix_begins_the_first_sentence(translator: Translator) -> None:
 
 @pytest.mark.parametrize("text", ["Hello {name}, you have %d cats.", "<b>the cat</b> sat. {a}{b}", "{only}", "%s%s%s"])
 def test_protected_placeholders_always_come_through(translator: Translator, text: str) -> None:
-    from pellucid.decode.placeholders import kept
-
     [translation] = translator.translate_all([text], target="de", protect=True)
-    assert kept(text, translation.text)
+    assert ADDRESSES_AND_PLACEHOLDERS.came_through(text, translation.text)
+
+
+@pytest.mark.parametrize("text", ["the cat www.example.com sat.", "a dog (http://a.example/b?c) ran. cat@tree.example"])
+def test_addresses_come_through_where_there_is_a_language(translator: Translator, text: str) -> None:
+    [translation] = translator.translate_all([text], target="de")
+    assert ADDRESSES.found(text)
+    assert ADDRESSES.came_through(text, translation.text)
 
 
 def test_special_tokens_that_people_type_are_text(translator: Translator) -> None:
