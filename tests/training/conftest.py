@@ -61,6 +61,10 @@ def trained(settings: Settings, tmp_path: Path) -> Run:
     return start_run(Run(tmp_path / "trained"), settings)
 
 
+def model_bytes(run: Run) -> bytes:
+    return (run.model / "model.safetensors").read_bytes()
+
+
 class StopAt(Display):
     """A display that does something after a given step."""
 

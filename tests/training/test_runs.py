@@ -1,4 +1,4 @@
-"""Runs: exact resume, nothing lost, one process at a time, and errors that say where."""
+"""Runs: what they leave behind, one process at a time, and errors that say where."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from safetensors.torch import load_file
 
 import pellucid
 from pellucid.config import TrainConfig
-from pellucid.decode.models import find_model
 from pellucid.decode.translator import load
 from pellucid.errors import UserError
 from pellucid.text.batch import Batch
@@ -26,7 +23,7 @@ from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import load_longest, save_longest
 from pellucid.text.target_tokens import UNTAGGED, TargetTokens
 from pellucid.text.tokenizer import Tokenizers
-from pellucid.training import api, loop
+from pellucid.training import loop
 from pellucid.training.api import prepare_data, resume_run, start_run
 from pellucid.training.display import Display
 from pellucid.training.loop import begin, update, updates
@@ -34,11 +31,7 @@ from pellucid.training.objective import batch_loss
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings
 
-from .conftest import StopAt
-
-
-def model_bytes(run: Run) -> bytes:
-    return (run.model / "model.safetensors").read_bytes()
+from .conftest import StopAt, model_bytes
 
 
 def test_run_directory_is_as_promised(trained: Run) -> None:
@@ -64,70 +57,6 @@ def test_equal_runs_give_equal_bytes_and_another_seed_others(trained: Run, setti
     assert model_bytes(other) != model_bytes(trained)
 
 
-@pytest.mark.parametrize("step", [1, 5, 13, 23])
-def test_stopped_by_a_signal_and_resumed_the_weights_are_bit_identical(
-    trained: Run, settings: Settings, tmp_path: Path, step: int
-) -> None:
-    run = Run(tmp_path / "stopped")
-    start_run(run, settings, StopAt(settings.train, step, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    assert not run.model.exists()
-    resume_run(run)
-    assert model_bytes(run) == model_bytes(trained)
-    steps = [entry["step"] for entry in run.history() if "loss" in entry]
-    assert steps == list(range(1, 25))
-
-
-@pytest.mark.parametrize("step", [3, 13])  # before the first scheduled checkpoint, and between two
-def test_a_stopped_run_can_be_ended_as_it_is_and_given_more_time_after_all(
-    trained: Run, settings: Settings, tmp_path: Path, step: int
-) -> None:
-    run = Run(tmp_path / "stopped")
-    start_run(run, settings, StopAt(settings.train, step, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    resume_run(run, {"minutes": 0})
-    early = model_bytes(run)
-    if step == 3:
-        saved = load_file(run.checkpoints / "last.safetensors")
-        model = load_file(run.model / "model.safetensors")
-        assert model.keys() == {name.removeprefix("weights/") for name in saved if name.startswith("weights/")}
-        assert all(torch.equal(value, saved[f"weights/{name}"]) for name, value in model.items())
-    resume_run(run, {"minutes": 60})
-    assert early != model_bytes(run) == model_bytes(trained)
-
-
-def test_a_run_whose_checkpoints_are_gone_says_so(settings: Settings, tmp_path: Path) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    shutil.rmtree(run.checkpoints)
-    with pytest.raises(UserError, match=r"checkpoints: is gone .*another --out"):
-        resume_run(run)
-
-
-def test_a_checkpoint_by_signal_never_enters_the_average(settings: Settings, tmp_path: Path) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 13, lambda: os.kill(os.getpid(), signal.SIGINT)))
-    assert [path.stem for path in sorted(run.checkpoints.glob("step-*"))] == ["step-000000005", "step-000000010"]
-
-
-def test_a_snapshot_stays_one_whatever_is_scheduled_from_now_on(settings: Settings, tmp_path: Path) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 15, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    resume_run(run, {"checkpoint_every": 10})
-    kept = [path.stem for path in sorted(run.checkpoints.glob("step-*"))]
-    assert kept == ["step-000000015", "step-000000020", "step-000000024"]
-
-
-def test_a_closed_terminal_saves_unless_the_run_was_told_to_ignore_it(settings: Settings, tmp_path: Path) -> None:
-    hang_up = StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGHUP))
-    saved = start_run(Run(tmp_path / "saved"), settings, hang_up)
-    assert not saved.model.exists()
-    assert (saved.checkpoints / "last.safetensors").exists()
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        assert start_run(Run(tmp_path / "nohup"), settings, hang_up).model.exists()
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
 @pytest.mark.parametrize("there", ["model/thesis.txt", "log.jsonl", "checkpoints/last.safetensors"])
 def test_what_is_there_already_is_never_replaced(settings: Settings, tmp_path: Path, there: str) -> None:
     path = tmp_path / there
@@ -144,47 +73,6 @@ def test_a_run_that_cannot_be_locked_says_why(settings: Settings, tmp_path: Path
     (run.directory / ".lock").mkdir()  # root may open any file
     with pytest.raises(UserError, match=r"cannot be written: Is a directory"):
         resume_run(run)
-
-
-OPTIONS = [{"ema": 0.9}, {"accumulate": 3}, {"bpe_dropout": 0.2}, {"optimizer": "adamw"}]
-OPTIONS += [{"precision": "bfloat16"}, {"r_drop": 5.0}]
-
-
-@pytest.mark.parametrize("change", OPTIONS)
-def test_resume_is_exact_whatever_the_options(settings: Settings, tmp_path: Path, change: dict[str, object]) -> None:
-    settings = replace(settings, train=settings.train.changed(**change))
-    whole = start_run(Run(tmp_path / "whole"), settings)
-    run = Run(tmp_path / "stopped")
-    start_run(run, settings, StopAt(settings.train, 11, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    resume_run(run)
-    assert model_bytes(run) == model_bytes(whole)
-
-
-def test_resuming_a_finished_run_says_so_and_changes_nothing(trained: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    before = model_bytes(trained)
-    resume_run(trained)
-    assert "finished at step 24" in capsys.readouterr().err
-    assert model_bytes(trained) == before
-
-
-def test_a_longer_budget_gives_what_it_would_have_given_at_once(
-    trained: Run, settings: Settings, tmp_path: Path
-) -> None:
-    longer = replace(settings, train=settings.train.changed(steps=33))
-    at_once = start_run(Run(tmp_path / "longer"), longer)
-    resume_run(trained, {"steps": 33})
-    assert model_bytes(trained) == model_bytes(at_once)
-
-
-def test_a_cooldown_given_before_it_begins_is_as_if_it_had_been_planned(
-    trained: Run, settings: Settings, tmp_path: Path
-) -> None:
-    planned = replace(settings, train=settings.train.changed(cooldown=10))
-    at_once = start_run(Run(tmp_path / "planned"), planned)
-    later = Run(tmp_path / "later")
-    start_run(later, settings, StopAt(settings.train, 14, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    resume_run(later, {"cooldown": 10})
-    assert model_bytes(trained) != model_bytes(at_once) == model_bytes(later)
 
 
 def test_a_second_process_refuses(trained: Run) -> None:
@@ -237,89 +125,6 @@ def test_a_loss_that_is_not_finite_stops_before_the_update_and_names_the_lines(
     monkeypatch.setattr(loop, "batch_loss", true_loss)
     resume_run(run)
     assert run.model.exists()
-
-
-def test_a_full_disk_keeps_the_last_checkpoint(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run(tmp_path / "run")
-    calls = []
-
-    def full(number: int) -> None:
-        calls.append(number)
-        if len(calls) > 6:
-            raise OSError(28, "No space left on device")
-
-    prepare_data(settings)  # the store of the pairs is synced too, and is there before the disk is full
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UserError, match="No space left on device"):
-        start_run(run, settings)
-    monkeypatch.undo()
-    assert not list(run.checkpoints.glob(".*.draft"))
-    assert load_file(run.checkpoints / "last.safetensors")
-
-
-def test_a_damaged_checkpoint_can_be_deleted_and_the_run_goes_on_from_the_one_before(
-    trained: Run, settings: Settings, tmp_path: Path
-) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 13, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    last = run.checkpoints / "last.safetensors"
-    last.write_bytes(last.read_bytes()[:1000])
-    with pytest.raises(UserError, match=r"last.safetensors: cannot be read.*delete it, and the run goes on"):
-        resume_run(run)
-    last.unlink()
-    resume_run(run)
-    assert model_bytes(run) == model_bytes(trained)
-    assert [entry["step"] for entry in run.history() if "loss" in entry] == list(range(1, 25))
-
-    for name in ("last", "previous"):
-        (run.checkpoints / f"{name}.safetensors").write_bytes(b"")
-    last.unlink()
-    with pytest.raises(UserError, match=r"previous.safetensors: cannot be read.*start the run anew"):
-        resume_run(run)
-
-
-def test_a_damaged_file_of_the_average_is_named_and_can_be_deleted(trained: Run) -> None:
-    damaged = sorted(trained.checkpoints.glob("step-*"))[-1]
-    damaged.write_bytes(b"x")
-    shutil.rmtree(trained.model)
-    with pytest.raises(UserError, match=f"{damaged.name}: cannot be read.*delete it"):
-        resume_run(trained)
-    damaged.unlink()
-    assert resume_run(trained).model.exists()
-
-
-def test_a_run_that_is_given_more_time_keeps_its_model_until_it_has_another(trained: Run, settings: Settings) -> None:
-    before = model_bytes(trained)
-    stop = StopAt(settings.train, 30, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    resume_run(trained, {"steps": 40}, stop)
-    assert (find_model(trained.directory) / "model.safetensors").read_bytes() == before
-    resume_run(trained)
-    assert find_model(trained.directory) == trained.model
-    assert model_bytes(trained) != before
-    assert not [path for path in trained.directory.iterdir() if path.name.startswith(".model")]
-
-
-def test_a_finished_run_can_average_fewer_checkpoints(trained: Run) -> None:
-    (trained.checkpoints / "best.safetensors").unlink()  # it may be the better one, and would be taken
-    resume_run(trained, {"average": 2})
-    first, second = (load_file(path) for path in sorted(trained.checkpoints.glob("step-*"))[-2:])
-    for name, value in load_file(trained.model / "model.safetensors").items():
-        torch.testing.assert_close(value, (first[name] + second[name]) / 2)
-    assert [entry["step"] for entry in trained.history() if "loss" in entry] == list(range(1, 25))
-
-
-def test_a_limit_that_nobody_gave_gives_way_to_one_that_is_given(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(api, "DEFAULT_MINUTES", 0.0)
-    unlimited = replace(settings, train=settings.train.changed(steps=None))
-    run = start_run(Run(tmp_path / "run"), unlimited)
-    assert [entry["step"] for entry in run.history()] == [0]  # a validation of what it began with
-    resume_run(run, {"steps": 5})
-    assert [entry["step"] for entry in run.history() if "loss" in entry] == [1, 2, 3, 4, 5]
-    assert run.curves.exists()
 
 
 def test_a_config_that_is_damaged_says_so(trained: Run) -> None:
@@ -377,46 +182,6 @@ def test_from_python_a_model_without_a_shape_is_tiny_too(number_files: tuple[Pat
     assert run.settings().model.d_model == 128
 
 
-def kill_and_resume(settings: Settings, directory: Path, moments: int, seed: int) -> None:
-    """Kill a run again and again while it does little else than write checkpoints; resume each time."""
-    chance = random.Random(seed)
-    directory.mkdir()
-    config = directory / "settings.toml"
-    config.write_text(settings.to_toml(), encoding="utf-8")
-    run = directory / "run"
-    command = [sys.executable, "-m", "pellucid", "train"]
-    start = [*command, "--config", str(config), "--out", str(run)]
-    for _ in range(moments):
-        begun = (run / "config.toml").exists()
-        process = subprocess.Popen([*command, "--resume", str(run)] if begun else start, stderr=subprocess.DEVNULL)
-        log = run / "log.jsonl"
-        seen = log.stat().st_size if log.exists() else 0
-        while process.poll() is None and not (log.exists() and log.stat().st_size > seen + 600):
-            pass  # until it trains again
-        for _ in range(chance.randrange(200_000)):
-            pass
-        process.kill()
-        process.wait()
-    subprocess.run([*command, "--resume", str(run)], check=True)
-    assert (run / "model" / "model.safetensors").exists()
-
-
-def killing(settings: Settings) -> Settings:
-    return replace(settings, train=settings.train.changed(steps=400, checkpoint_every=1, validate_every=1000))
-
-
-def test_killed_while_writing_checkpoints_a_run_resumes(settings: Settings, tmp_path: Path) -> None:
-    kill_and_resume(killing(settings), tmp_path / "killed", moments=2, seed=1)
-
-
-@pytest.mark.proof
-def test_killed_at_twenty_moments_a_run_resumes_to_the_same_weights(settings: Settings, tmp_path: Path) -> None:
-    settings = killing(settings)
-    kill_and_resume(settings, tmp_path / "killed", moments=20, seed=2)
-    whole = start_run(Run(tmp_path / "whole"), settings)
-    assert model_bytes(Run(tmp_path / "killed" / "run")) == model_bytes(whole)
-
-
 def test_patience_ends_a_run_early(settings: Settings, tmp_path: Path) -> None:
     train = settings.train.changed(
         steps=None, epochs=1000, patience=1, validate_every=1, learning_rate=0.0, validate_pairs=0
@@ -435,49 +200,6 @@ def test_config_of_a_run_reads_back(trained: Run, settings: Settings) -> None:
     assert again.train == settings.train
     assert again.model.d_model == 16
     assert again.model.vocabulary == json.loads((trained.model / "config.json").read_text())["vocabulary"]
-
-
-@pytest.mark.parametrize("name", ["seed", "batch_tokens", "accumulate", "ema", "schedule", "precision"])
-def test_what_would_make_it_another_run_cannot_change(trained: Run, name: str) -> None:
-    before = (trained.directory / "config.toml").read_text(encoding="utf-8")
-    with pytest.raises(UserError, match="cannot change in the middle of a run"):
-        resume_run(trained, {name: 3})
-    assert (trained.directory / "config.toml").read_text(encoding="utf-8") == before
-
-
-def test_a_refused_resume_leaves_the_settings_alone(trained: Run) -> None:
-    with trained.locked(), pytest.raises(UserError, match="another process"):
-        resume_run(trained, {"steps": 99})
-    assert trained.settings().train.steps == 24
-
-
-def test_killed_before_its_config_is_written_a_run_can_be_started_again(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(_run: Run, _settings: Settings) -> None:
-        raise KeyboardInterrupt
-
-    run = Run(tmp_path / "run")
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "write", killed)
-        with pytest.raises(KeyboardInterrupt):
-            start_run(run, settings)
-    assert start_run(run, settings).model.exists()
-
-
-def test_killed_before_the_longer_model_is_in_place_the_shorter_one_is_not_taken_for_it(
-    trained: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    short = model_bytes(trained)
-    with monkeypatch.context() as patch:
-        patch.setattr("pellucid.training.api.model_card", killed)
-        with pytest.raises(KeyboardInterrupt):
-            resume_run(trained, {"steps": 33})
-    resume_run(trained)
-    assert model_bytes(trained) != short
 
 
 def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
@@ -527,20 +249,6 @@ def test_a_model_says_the_tokens_of_its_targets(settings: Settings, tmp_path: Pa
     new = Tokenizers.load(first.model).target
     assert said(second) == said(first) | set(new.pieces(new.encode("stuv")))
     assert not said(run("dropping", {"source": str(source), "target": str(target)}, bpe_dropout=0.1))
-
-
-@pytest.mark.parametrize("changed", ["source", "valid_source"])
-def test_a_run_does_not_go_on_with_other_pairs(settings: Settings, tmp_path: Path, changed: str) -> None:
-    files = {name: tmp_path / name for name in ("source", "target", "valid_source", "valid_target")}
-    for path in files.values():
-        path.write_text("".join(f"word{number} and more\n" for number in range(40)), encoding="utf-8")
-    data = {name: str(path) for name, path in files.items()} | {"identical_words": 0}
-    settings = Settings.of({"data": data, "model": settings.model.to_dict(), "train": settings.train.to_dict()})
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    files[changed].write_text("".join(f"other{number} and more\n" for number in range(40)), encoding="utf-8")
-    with pytest.raises(UserError, match="not those the run began with"):
-        resume_run(run)
 
 
 def test_learned_positions_end_a_translation_not_the_run(settings: Settings, tmp_path: Path) -> None:
