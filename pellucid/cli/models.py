@@ -39,10 +39,11 @@ def facts(directory: Path) -> dict[str, Any]:
 
     from pellucid.model_files import read_config
     from pellucid.shapes import weight_shapes
+    from pellucid.text.languages import FILE as LANGUAGES
     from pellucid.text.languages import LanguageIdentifier
 
     config = read_config(directory)
-    languages = LanguageIdentifier.load(directory / "languages.json")
+    languages = LanguageIdentifier.load(directory / LANGUAGES)
     return {
         "directory": str(directory),
         "directions": [" → ".join(way) for way in languages.directions],

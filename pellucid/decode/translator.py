@@ -23,6 +23,7 @@ from pellucid.decode.translation import Said, Translation, joined, written
 from pellucid.decode.ways import Way, find_way, find_ways
 from pellucid.errors import UserError
 from pellucid.model_files import read_config
+from pellucid.text.languages import FILE as LANGUAGES
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import USUAL, load_longest
 from pellucid.text.tokenizer import END, Tokenizers
@@ -52,7 +53,7 @@ class Translator:
         self.directory = directory
         self.config = read_config(directory)
         self.tokenizers = Tokenizers.load(directory)
-        self.languages = LanguageIdentifier.load(directory / "languages.json")
+        self.languages = LanguageIdentifier.load(directory / LANGUAGES)
         places = self.config.most_positions or sys.maxsize
         self.longest = min(load_longest(directory), places)  # tokens of a source sentence; a longer one is cut
         self.most_tokens = max(self.longest, min(USUAL, places))  # of what is only looked at

@@ -20,7 +20,8 @@ from pellucid.text.pair import Direction
 
 LONGEST_NGRAM = 5
 WORD = re.compile(r"[^\W\d_]+")
-FILE_BYTES = 130_000  # roughly, of languages.json
+FILE = "languages.json"
+FILE_BYTES = 130_000  # roughly
 UNIT = 100  # weights are kept as whole hundredths
 HELD_OUT = 10  # of so many texts, one tells how far the n-grams can be trusted
 SCALES = tuple(step / 20 for step in range(1, 21))

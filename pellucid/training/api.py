@@ -14,20 +14,17 @@ from pellucid.decode.models import BEFORE
 from pellucid.errors import Problem, UserError, counted
 from pellucid.nn.threads import threads
 from pellucid.text.batch import real_share
-from pellucid.text.corpus import Corpus
-from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.limits import learn_longest, load_longest, save_longest
-from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
-from pellucid.training.data import Data, DataConfig, learn_languages, prepare
+from pellucid.training.data import Data, DataConfig, prepare
 from pellucid.training.device import Device
 from pellucid.training.display import SILENT, Display
 from pellucid.training.distributed import World, together
+from pellucid.training.learned import Learned
 from pellucid.training.loop import Training, begin, finish, limits_reached
 from pellucid.training.loop import train as run_loop
-from pellucid.training.run import LANGUAGES, Run
+from pellucid.training.run import Run
 from pellucid.training.settings import DEFAULT_PRESET, HOMES, Settings
 
 DEFAULT_MINUTES = 30.0
@@ -89,12 +86,10 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
             run.check_new()
         with world.first_alone():  # before the directory is made: a wrong file leaves nothing behind
             data = prepare_data(settings)
-            languages = LanguageIdentifier.load(Path(start) / LANGUAGES) if start else None
-            earlier = TargetTokens.load(Path(start), data.tokenizers) if start else None
-            longest = load_longest(Path(start)) if start else None
+            earlier = Learned.load(Path(start), data.tokenizers) if start else None
         settings = replace(settings, model=data.model(settings.model))
         if world.leads:
-            run.create(settings, data.tokenizers, languages, earlier, longest)
+            run.create(settings, data.tokenizers, earlier)
         with _locked(run, world):
             return _train(run, settings, data, display, world)
 
@@ -181,33 +176,15 @@ def _save_model(run: Run, settings: Settings, training: Training) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     training.model.save(draft)
     training.data.tokenizers.save(draft)
-    languages = learn_languages(settings.data, training.data.corpus, run.earlier_languages())
-    languages.save(draft / LANGUAGES)
-    _target_tokens(run, settings, training.data.corpus).save(draft)
-    save_longest(draft, _longest(run, settings, training.data.corpus))
-    (draft / "README.md").write_text(model_card(settings, training, languages.directions), encoding="utf-8")
+    earlier = Learned.load(run.checkpoints, training.data.tokenizers) if settings.start_from else None
+    learned = Learned.of(settings, training.data.corpus, earlier)
+    learned.save(draft)
+    (draft / "README.md").write_text(model_card(settings, training, learned.languages.directions), encoding="utf-8")
     for path in draft.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())
     draft.rename(run.model)
     shutil.rmtree(run.model.with_name(BEFORE), ignore_errors=True)
-
-
-def _target_tokens(run: Run, settings: Settings, corpus: Corpus) -> TargetTokens:
-    """What the model may say. One that goes on from another keeps what that one could say; one that saw words cut anew
-    at each reading (BPE dropout) has no rule."""
-    if settings.train.bpe_dropout:
-        return TargetTokens(corpus.tokenizers, {})
-    found = TargetTokens.learn(corpus)
-    if settings.start_from is None:
-        return found
-    return found.joined(TargetTokens.load(run.checkpoints, corpus.tokenizers))
-
-
-def _longest(run: Run, settings: Settings, corpus: Corpus) -> int:
-    """How long a source may be. One that goes on from another has not forgotten what that one learned."""
-    found = learn_longest(corpus)
-    return found if settings.start_from is None else max(found, load_longest(run.checkpoints))
 
 
 def _draw(run: Run, display: Display) -> None:

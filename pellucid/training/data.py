@@ -20,13 +20,11 @@ from pellucid.text.batch import batches
 from pellucid.text.cache import cache_directory, fingerprint
 from pellucid.text.corpus import Corpus, is_whole
 from pellucid.text.generated import CORPORA, Part
-from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.pair import Direction
 from pellucid.text.readers import EVERYTHING, Aligned, Pair, Pairs, Report, Rules
 from pellucid.text.tokenizer import Tokenizer, Tokenizers, well_formed
 
 HELD_OUT = 0.01  # share of the pairs, when no validation set is given
-SAMPLE = 20_000  # pairs from which the languages are learned
 GENERATED_PAIRS: dict[Part, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 GENERATED_SEED = 1
 FORM = 2  # raised when generators, tokenizers or names of files are made otherwise: what was stored before is not used
@@ -281,21 +279,6 @@ def _reading(pairs: Pairs | Generated, data: DataConfig) -> dict[str, Any]:
 
 def _digest(tokenizers: Tokenizers) -> str:
     return sha256((tokenizers.source.to_json() + tokenizers.target.to_json()).encode()).hexdigest()
-
-
-def learn_languages(data: DataConfig, corpus: Corpus, earlier: LanguageIdentifier) -> LanguageIdentifier:
-    """What `languages.json` holds: the directions of the model and how to tell its languages apart. The directions are
-    those asked for, else the one that the files name themselves, else those of the `earlier` model it started from."""
-    named = corpus.named_direction()
-    directions = data.directions or ([named] if named and named not in earlier.directions else [])
-    if not directions:
-        return earlier
-    texts: dict[str, list[str]] = {language: [] for direction in directions for language in direction}
-    for row in np.linspace(0, corpus.stored - 1, min(SAMPLE, corpus.stored)).astype(int):
-        for language, text in zip(corpus.languages(int(row)), corpus.text(int(row)), strict=True):
-            if language in texts:
-                texts[language].append(text)
-    return LanguageIdentifier.learn(texts, directions)
 
 
 def listed(value: str | list[str] | None) -> list[str]:

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.errors import UserError
-from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.limits import save_longest
-from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.checkpoint import write
+from pellucid.training.learned import Learned
 from pellucid.training.settings import Settings, read_toml
 
-CONFIG, LOG, LOCK, LANGUAGES = "config.toml", "log.jsonl", ".lock", "languages.json"
+CONFIG, LOG, LOCK = "config.toml", "log.jsonl", ".lock"
 
 
 class Run:
@@ -48,22 +46,16 @@ class Run:
         self,
         settings: Settings,
         tokenizers: Tokenizers,
-        languages: LanguageIdentifier | None = None,
-        target_tokens: TargetTokens | None = None,
-        longest: int | None = None,
+        earlier: Learned | None = None,
     ) -> None:
-        """Make the directory; one that holds a run is left alone. The config comes last: with it, it is a run.
-        The others are those of the model it starts from, which may be gone when the run comes to its end."""
+        """Make the directory; one that holds a run is left alone. The config comes last: with it, it is a run. What the
+        model it starts from had learned is kept: that model may be gone when the run comes to its end."""
         self.check_new()
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             tokenizers.save(self.checkpoints)
-            if languages is not None:
-                languages.save(self.checkpoints / LANGUAGES)
-            if target_tokens is not None:
-                target_tokens.save(self.checkpoints)
-            if longest is not None:
-                save_longest(self.checkpoints, longest)
+            if earlier is not None:
+                earlier.save(self.checkpoints)
             self.write(settings)
         except OSError as error:
             raise UserError(
@@ -101,11 +93,6 @@ class Run:
             raise UserError("is damaged: [data] is missing", str(self.directory / CONFIG), "begin a new run")
         start_from = tables["data"].pop("start_from", None)  # the run's own table says what the model is like
         return replace(Settings.of(tables), start_from=start_from)
-
-    def earlier_languages(self) -> LanguageIdentifier:
-        """The languages of the model that the run started from, if there was one."""
-        path = self.checkpoints / LANGUAGES
-        return LanguageIdentifier.load(path) if path.exists() else LanguageIdentifier()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
