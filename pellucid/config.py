@@ -41,18 +41,24 @@ class ModelConfig(Config):
     feed_forward: int = setting(default=2048, doc="width of the hidden layer in the feed-forward part", least=1)
     encoder_layers: int = setting(default=6, doc="layers of the encoder", least=1)
     decoder_layers: int = setting(default=6, doc="layers of the decoder", least=1)
-    positions: Positions = setting(default="sinusoidal", doc="how a token is told where it stands")
+    positions: Positions = setting(
+        default="sinusoidal", doc="how a token is told where it stands: sinusoidal, learned, rotary, none"
+    )
     position_layout: PositionLayout = setting(
-        default="interleaved", doc="sines and cosines (or rotated pairs) alternate, as in the paper, or fill two halves"
+        default="interleaved",
+        doc="sines and cosines (or rotated pairs) alternate, as in the paper (interleaved), or fill two halves",
     )
     max_length: int = setting(default=512, doc="longest sequence of a learned position table", least=1)
-    norm: Norm = setting(default="layer", doc="which normalisation")
+    norm: Norm = setting(default="layer", doc="which normalisation: layer, rms, batch")
     norm_place: NormPlace = setting(
         default="post", doc="norm(x + f(x)) as in the paper (post), or x + f(norm(x)) (pre)"
     )
-    activation: Activation = setting(default="relu", doc="the non-linearity of the feed-forward part")
+    activation: Activation = setting(
+        default="relu", doc="the non-linearity of the feed-forward part: relu, gelu, silu, swiglu"
+    )
     tie: Tie = setting(
-        default="all", doc="which embeddings are one matrix: source, target and output; the last two; none"
+        default="all",
+        doc="which embeddings are one matrix: source, target and output (all); the last two (decoder); none",
     )
     embedding_scale: bool = setting(default=True, doc="multiply embeddings by sqrt(d_model)")
     embedding_norm: bool = setting(default=False, doc="normalise the sum of embedding and position")
@@ -173,9 +179,10 @@ class TrainConfig(Config):
     threads: int | None = setting(
         default=None, doc="CPU threads; default: one a core. Equal counts give equal weights", least=1
     )
-    device: Literal["auto", "cpu", "cuda", "mps"] = setting(default="auto", doc="where to train")
+    device: Literal["auto", "cpu", "cuda", "mps"] = setting(default="auto", doc="where to train: auto, cpu, cuda, mps")
     precision: Literal["auto", "float32", "bfloat16"] = setting(
-        default="auto", doc="of the matrix products; auto: bfloat16 where the hardware multiplies it"
+        default="auto",
+        doc="of the matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it",
     )
     steps: int | None = setting(default=None, doc="updates at most", least=1)
     epochs: int | None = setting(default=None, doc="passes over the pairs at most", least=1)
@@ -185,7 +192,7 @@ class TrainConfig(Config):
     )
     accumulate: int = setting(default=1, doc="batches of one update; processes under torchrun share them out", least=1)
     optimizer: Literal["adam", "adamw"] = setting(
-        default="adam", doc="adamw keeps weight decay apart from the gradient"
+        default="adam", doc="adam, or adamw, which keeps weight decay apart from the gradient"
     )
     weight_decay: float = setting(default=0.0, doc="pull of the weights towards zero", least=0)
     beta_1: float = setting(default=0.9, doc="memory of the gradient's mean", least=0, most=0.999999)
@@ -196,7 +203,10 @@ class TrainConfig(Config):
         "a factor on d_model^-0.5 min(step^-0.5, step warmup^-1.5); default: 1",
         least=0,
     )
-    schedule: Schedule = setting(default="inverse_sqrt", doc="how the learning rate changes after the warm-up")
+    schedule: Schedule = setting(
+        default="inverse_sqrt",
+        doc="how the learning rate changes after the warm-up: inverse_sqrt, cosine (to 0), constant, paper",
+    )
     warmup: int | None = setting(
         default=None, doc="steps over which the learning rate rises from 0; default: 2.5 d_model", least=0
     )

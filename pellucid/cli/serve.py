@@ -17,7 +17,7 @@ def serve(
     engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",
     compute_type: Annotated[str | None, typer.Option(help="float32 or int8; by default the model's.")] = None,
     char_limit: Annotated[
-        int, typer.Option(help="Characters of a request at most; -1 lifts this or any other limit.")
+        int, typer.Option(help="Characters of a request at most; -1 lifts this limit, and most others.")
     ] = ServeConfig.char_limit,
     bytes_limit: Annotated[int, typer.Option(help="Bytes of a request's body at most.")] = ServeConfig.bytes_limit,
     batch_limit: Annotated[int, typer.Option(help="Texts of a request at most.")] = ServeConfig.batch_limit,
@@ -30,7 +30,8 @@ def serve(
     ] = ServeConfig.output_limit,
     req_limit: Annotated[int, typer.Option(help="Requests a minute of one client at most.")] = ServeConfig.req_limit,
     req_time_cost: Annotated[
-        float, typer.Option(help="Seconds of work that count as one more request; -1: none do.")
+        float,
+        typer.Option(help="Seconds of work that count as a request, where that is more than its texts; -1: none do."),
     ] = ServeConfig.req_time_cost,
     queue_limit: Annotated[
         int, typer.Option(help="Requests that wait or are worked on at most.")

@@ -55,7 +55,9 @@ def translate(
     format_: Annotated[
         str, typer.Option("--format", help="plain, jsonl, or tsv: source, translation, score.")
     ] = "plain",
-    stream: Annotated[bool, typer.Option("--stream", help="Show tokens as they come (greedy, sample).")] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Show it as it comes: by tokens (greedy, sample) or sentences (beam).")
+    ] = False,
 ) -> None:
     """Translate texts, or the lines of a file: line n in, line n out.
 

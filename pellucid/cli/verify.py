@@ -25,7 +25,10 @@ def verify(
     to: Annotated[str | None, typer.Option("--to", help="Target language.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything found as JSON.")] = False,
 ) -> None:
-    """Compare every engine with the float64 reference. Exit 1: a float32 engine is wrong, or a batch changes a text."""
+    """Compare every engine with the float64 reference.
+
+    Exit 1: an engine is wrong (int8 may differ a little), a batch changes a text, or the tokenizer loses one.
+    """
     from pellucid.decode.verify import verify as prove
     from pellucid.text.files import lines
 

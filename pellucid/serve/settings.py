@@ -7,7 +7,7 @@ from pellucid.fields import Config, setting
 
 
 class ServeConfig(Config):
-    """What a request may ask for. -1 lifts a limit."""
+    """What a request may ask for. -1 lifts a limit, where it can be lifted."""
 
     char_limit: int = setting(default=10_000, doc="characters of a request, over all its texts", least=-1)
     bytes_limit: int = setting(default=262_144, doc="bytes of a request's body", least=-1)
