@@ -11,9 +11,11 @@ from collections import Counter
 from typing import NamedTuple
 
 # A hostile text must not cost the square of its length: what repeats ends in one way, is bounded, or is taken whole.
+# An address of a page ends before what ends the sentence, before other placeholders and before scripts without spaces.
+NO_PAGE = r"\s<>()\"{}`„“”‘’«»…\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 ADDRESS = (
-    r"(?:https?://|www\.)[^\s<>\"]*[^\s<>\".,;:!?)\]}']"  # without what ends the sentence
-    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"  # mail
+    rf"(?:https?://|www\.)(?:[^{NO_PAGE}]|\([^{NO_PAGE}]*\))+(?<![.,;:!?\]'])"
+    r"|(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}"  # of mail
 )
 PLACEHOLDER = (
     r"</?[A-Za-z][^<>]*>"  # tags

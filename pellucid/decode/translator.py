@@ -26,6 +26,7 @@ from pellucid.model_files import read_config
 from pellucid.text.languages import FILE as LANGUAGES
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import USUAL, load_longest
+from pellucid.text.pair import is_language
 from pellucid.text.tokenizer import END, Tokenizers
 
 BETWEEN_STOPS = 64  # sentences of usual length between two questions whether to stop
@@ -135,7 +136,8 @@ class Translator:
         lost = [
             place
             for place, (text, translation) in enumerate(zip(texts, translations, strict=True))
-            if (protect or (ways[place][0] and has_address(text))) and not kept.came_through(text, translation.text)
+            if (protect or (is_language(ways[place][0] or "") and has_address(text)))
+            and not kept.came_through(text, translation.text)
         ]
         if not lost:
             return translations
@@ -151,7 +153,7 @@ class Translator:
         for place, translation, (_, stand_ins) in zip(lost, second, masked, strict=True):
             restored = replace(translation, text=unmask(translation.text, stand_ins), alternatives=())
             if not kept.came_through(texts[place], restored.text):
-                restored = self._by_piece(kept, texts[place], ways[place], config, split, stop)
+                restored = self._by_piece(kept, texts[place], ways[place], begin[place], config, split, stop)
             translations[place] = restored
         return translations
 
@@ -255,19 +257,27 @@ class Translator:
         return self._spoken([tokens])[0]
 
     def _by_piece(
-        self, kept: Kept, text: str, way: Way, config: DecodeConfig, split: bool | None, stop: Stop | None
+        self,
+        kept: Kept,
+        text: str,
+        way: Way,
+        prefix: str,
+        config: DecodeConfig,
+        split: bool | None,
+        stop: Stop | None,
     ) -> Translation:
-        """The text between what is kept, translated piece by piece. Pieces have no prefix: none is the beginning."""
+        """The text between what is kept, translated piece by piece; a prefix begins the first piece."""
         pieces = kept.pieces(text)
         wanted = [piece for piece, is_text in pieces if is_text]
-        translations = self._translate(wanted, [way] * len(wanted), [""] * len(wanted), config, split, stop)
+        prefixes = [prefix, *[""] * len(wanted)][: len(wanted)]
+        translations = self._translate(wanted, [way] * len(wanted), prefixes, config, split, stop)
         texts = iter(translations)
         # A model may make such a thing up; what it made of a piece must not.
         made = [kept.without(next(texts).text) if is_text else piece for piece, is_text in pieces]
         whole = "".join(made)
         if not kept.came_through(text, whole):  # where no space was between, an address may seem to go on
             whole = " ".join(made)
-        return joined(whole, translations, way)
+        return joined(whole, translations, way, notes=tuple([note for each in translations for note in each.notes]))
 
     def _stream(self, part: Part, config: DecodeConfig) -> Iterator[str]:
         sentence = Sentence(part.source)

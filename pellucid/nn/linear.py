@@ -23,8 +23,7 @@ class Linear(nn.Linear):
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """(..., in) -> (..., out); weight (out, in), bias (out,)."""
-    kind = factor_type(weight)
-    if x.device.type != "cpu" or kind != torch.bfloat16:
+    if x.device.type != "cpu" or factor_type(weight) != torch.bfloat16:
         return functional.linear(x, weight, bias)
     product: Tensor = _FilledLinear.apply(x, weight, bias)  # type: ignore[no-untyped-call]
     return product
@@ -59,7 +58,7 @@ class _FilledLinear(torch.autograd.Function):
         y = rows @ narrow.T if bias is None else torch.addmm(bias.to(narrow.dtype), rows, narrow.T)
         ctx.save_for_backward(rows, narrow)
         ctx.shape, ctx.kind, ctx.weight_kind, ctx.biased = x.shape, x.dtype, weight.dtype, bias is not None
-        return y[: x.shape[:-1].numel()].view(*x.shape[:-1], -1)  # (rows, out) -> (..., out)
+        return y[: x.shape[:-1].numel()].view(*x.shape[:-1], len(narrow))  # (rows, out) -> (..., out)
 
     @staticmethod
     @torch.autograd.function.once_differentiable

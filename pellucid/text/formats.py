@@ -84,10 +84,15 @@ def _header(cells: list[str], asked: Direction | None, place: str) -> tuple[int,
         return source, target
     # Only codes of two letters: "the", "der" in the first line would be words.
     two_codes = len(set(cells)) == len(cells) == 2 and TWO_LETTER_CODES.issuperset(cells)
-    if two_codes and asked:
+    if two_codes and asked and any(same_language(side, name) for side in asked for name in names):
         remedy = "ask for these languages, or name the columns source and target"
         raise UserError(f"the columns are {' and '.join(cells)}, not {' and '.join(asked)}", place, remedy)
-    return (0, 1) if two_codes else None
+    return (0, 1) if two_codes and not asked else None
+
+
+def _names_side(name: str) -> bool:
+    """Whether a key of a record is the code of a language. ID and Key are none."""
+    return is_language(name) and name[:2].islower()
 
 
 def jsonl(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
@@ -107,7 +112,7 @@ def jsonl(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
         if "source" in record and "target" in record:
             yield _unnamed(record, asked, place)
         else:
-            sides = {name: record[name] for name in record if is_language(name) and _is_side(record[name])}
+            sides = {name: record[name] for name in record if _names_side(name) and _is_side(record[name])}
             order = asked or order or _only_two(sides, place)
             texts = (next((sides[name] for name in sides if same_language(side, name)), None) for side in order)
             source, target = (_text(text, place) for text in texts)

@@ -29,7 +29,7 @@ class Progress:
     best_loss: float | None = None  # of the validations so far
     validations_without_gain: int = 0
     finished: bool = False
-    on_schedule: bool = True  # whether the weights of this step belong into the average
+    on_schedule: bool | None = None  # whether the weights of this step belong into the average; None: an old checkpoint
 
 
 @dataclass(frozen=True)

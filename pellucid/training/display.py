@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -23,21 +26,11 @@ SILENT = Console(quiet=True, force_terminal=False)  # of processes that help ano
 SMOOTH = 0.95  # how slowly the shown loss and speed move
 
 
-class Untiring(Console):
-    """Whoever read along may leave; what is told goes on without them."""
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno()
-        )  # what is buffered would fail once more at the end
-
-
 class Display:
     """Use as a context; `step` and `validation` report what happened, `note` prints a line that stays."""
 
     def __init__(self, config: TrainConfig, console: Console | None = None) -> None:
-        self.console = console or Untiring(stderr=True)
+        self.console = console or Console(stderr=True)
         self.config = config
         self.live = Live(console=self.console, refresh_per_second=4) if self.console.is_terminal else None
         self.loss: float | None = None
@@ -47,23 +40,35 @@ class Display:
 
     def __enter__(self) -> Self:
         if self.live:
-            self.live.start()
+            self._tell(self.live.start)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.live:
-            self.live.stop()
+            self._tell(self.live.stop)
 
     def note(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._tell(partial(self.console.print, text, highlight=False, markup=False, soft_wrap=True))
+
+    def _tell(self, act: Callable[[], None]) -> None:
+        """Whoever reads along may leave, or close the terminal: the run goes on without them."""
+        try:
+            act()
+        except (OSError, SystemExit) as error:  # the second is rich's word for a broken pipe
+            if isinstance(error, OSError) and error.errno not in (errno.EPIPE, errno.EIO):
+                raise
+            self.console.quiet = True
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno()
+            )  # what is buffered would fail again at the end
 
     def step(self, progress: Progress, loss: float, rate: float, speed: float) -> None:
         self.loss = loss if self.loss is None else SMOOTH * self.loss + (1 - SMOOTH) * loss
         self.speed = speed if self.speed is None else SMOOTH * self.speed + (1 - SMOOTH) * speed
         if self.live:
-            self.live.update(self._view(progress, rate))
+            self._tell(partial(self.live.update, self._view(progress, rate)))
         elif monotonic() - self.last_line >= LINE_EVERY:
             self.last_line = monotonic()
             self.note("  ".join(f"{name} {value}" for name, value in self._facts(progress, rate).items()))

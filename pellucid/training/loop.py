@@ -86,6 +86,8 @@ def begin(
     progress.finished = bool(limits_reached(progress, config))  # the budget may have grown since it was saved
     if world.leads:
         run.forget_after(progress.step)
+        if progress.on_schedule is None:
+            progress.on_schedule = progress.step % config.checkpoint_every == 0
         rightful = progress.finished or progress.on_schedule
         checkpoints.forget_after(progress.step if rightful else progress.step - 1)
     steps = _total_steps(config, data)

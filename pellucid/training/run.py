@@ -69,7 +69,7 @@ class Run:
             raise UserError("there is a run already", str(self.directory), remedy)
         left = [
             path
-            for path in (self.model, self.directory / LOG, *self.checkpoints.glob("*.safetensors"))
+            for path in (self.model, self.curves, self.directory / LOG, *self.checkpoints.glob("*.safetensors"))
             if path.exists()
         ]
         if left:

@@ -16,13 +16,14 @@ class Stop:
 
 @contextmanager
 def signals() -> Iterator[Stop]:
-    """SIGINT, SIGTERM and a closed terminal ask to stop after the current step; a second one stops at once. What the
-    run was told to ignore, as nohup does, it ignores."""
+    """SIGINT, SIGTERM and a closed terminal ask to stop after the current step; a second one of the
+    former stops at once. What the run was told to ignore, as nohup does, it ignores."""
     stop = Stop()
 
     def ask(number: int, _frame: FrameType | None) -> None:
         stop.asked = True
-        signal.signal(number, signal.SIG_DFL)
+        if number != signal.SIGHUP:  # a terminal that is closed says so twice, as fast as that
+            signal.signal(number, signal.SIG_DFL)
 
     try:
         heeded = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]

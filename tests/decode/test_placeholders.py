@@ -19,6 +19,13 @@ from pellucid.decode.placeholders import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS, 
         ("a 50% discount", []),
         ("See www.example.com. Or (https://example.com/a?b=c&d)!", ["www.example.com", "https://example.com/a?b=c&d"]),
         ("write to anna.b+c@mail.example.org, today", ["anna.b+c@mail.example.org"]),
+        (
+            "https://x.example/Berlin_(city). https://x.example/a)",
+            ["https://x.example/Berlin_(city)", "https://x.example/a"],
+        ),
+        ("https://x.example/{id} and https://{host}.example", ["https://x.example/", "{id}", "{host}"]),
+        ("请访问https://x.example。谢谢大家 邮箱是a@b.example谢谢", ["https://x.example", "a@b.example"]),
+        ("„www.x.example“ https://de.x.example/Straße…", ["www.x.example", "https://de.x.example/Straße"]),
         ("www. is no address, nor is a @ b, a@b or http:// alone", []),
     ],
 )

@@ -135,6 +135,16 @@ def test_addresses_come_through_where_there_is_a_language(translator: Translator
     [translation] = translator.translate_all([text], target="de")
     assert ADDRESSES.found(text)
     assert ADDRESSES.came_through(text, translation.text)
+    [begun] = translator.translate_all([text], target="de", prefix="ein Hund")
+    assert begun.text.startswith("ein Hund")
+
+
+def test_addresses_are_not_forced_on_what_is_no_language(make_model: MakeModel, tmp_path: Path) -> None:
+    directory = shutil.copytree(make_model(), tmp_path / "reports")
+    LanguageIdentifier(("report", "de"), (("report", "de"),)).save(directory / "languages.json")
+    text = "the cat www.example.com sat."
+    [translation] = load(directory).translate_all([text], "report", "de")
+    assert not ADDRESSES.came_through(text, translation.text)
 
 
 def test_special_tokens_that_people_type_are_text(translator: Translator) -> None:

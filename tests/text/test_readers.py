@@ -229,6 +229,11 @@ def test_json_of_another_direction_is_refused(tmp_path: Path) -> None:
     assert read(path)[0][2:4] == ("en", "fr")
 
 
+def test_jsonl_keys_in_capitals_are_no_languages(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"ID": "17", "Key": "a", "en": "one", "de": "eins"}\n')
+    assert texts(read(path)) == [("one", "eins")]
+
+
 def test_json_sides_keep_the_order_of_the_first_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"en": "one", "de": "eins"}\n{"de": "zwei", "en": "two"}\n{"en": "three"}\n\n')
     assert read(path)[:3] == [
@@ -272,6 +277,7 @@ def test_no_input_is_an_error() -> None:
         ("Target\tSource", ("de", "en"), ("eins", "one", "de", "en")),
         ("the\tder", None, ("the", "der", None, None)),  # words, not codes: the first pair
         ("EN-us\tde", ("en", "de"), ("one", "eins", "en", "de")),
+        ("to\tzu", ("en", "de"), ("to", "zu", "en", "de")),  # words that are codes, too: the first pair
     ],
 )
 def test_tsv_headers(

@@ -78,7 +78,11 @@ def test_a_snapshot_stays_one_whatever_is_scheduled_from_now_on(settings: Settin
 
 
 def test_a_closed_terminal_saves_unless_the_run_was_told_to_ignore_it(settings: Settings, tmp_path: Path) -> None:
-    hang_up = StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGHUP))
+    def close() -> None:  # a shell and the kernel both tell
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    hang_up = StopAt(settings.train, 3, close)
     saved = start_run(Run(tmp_path / "saved"), settings, hang_up)
     assert not saved.model.exists()
     assert (saved.checkpoints / "last.safetensors").exists()
