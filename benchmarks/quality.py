@@ -58,7 +58,7 @@ class Trained:
     """A finished run and what its log says."""
 
     run: Run
-    before: float = 0.0  # minutes of the runs it stands on
+    earlier: tuple[Trained, ...] = ()  # the runs it stands on
 
     @cached_property
     def settings(self) -> Settings:
@@ -86,14 +86,20 @@ class Trained:
     @property
     def minutes(self) -> float:
         """Of training and validating, over all sessions, and of the runs before."""
-        return self.before + float(self.steps[-1]["seconds"]) / 60
+        return sum(each.minutes for each in self.earlier) + float(self.steps[-1]["seconds"]) / 60
 
     @property
     def curve(self) -> list[tuple[float, float]]:
-        """Minutes and BLEU of the validations on the way: greedy search, some of the valid pairs."""
-        minutes = {entry["step"]: self.before + entry["seconds"] / 60 for entry in self.steps}
+        """Minutes and BLEU of the validations on the way (greedy search, some of the valid pairs), and of those earlier
+        runs that go the same way."""
+        points, began = [], 0.0
+        for each in self.earlier:
+            if each.settings.data.valid_source == self.settings.data.valid_source:
+                points += [(began + minutes, score) for minutes, score in each.curve]
+            began += each.minutes
+        own = {entry["step"]: began + entry["seconds"] / 60 for entry in self.steps}
         validations = [entry for entry in self.run.history() if entry.get("bleu") is not None]
-        return [(minutes[entry["step"]], entry["bleu"]) for entry in validations]
+        return points + [(own[entry["step"]], entry["bleu"]) for entry in validations]
 
     @property
     def counting(self) -> dict[str, Any]:
@@ -303,8 +309,8 @@ def main() -> None:
         changes = QUICK_TRAIN if arguments.quick else {}
         directories = [train(arguments.recipe, data, folder / "run", changes, arguments.threads).directory]
     _all_finished(directories)
-    before = minutes_before(arguments.before, [directory.name for directory in directories])
-    runs = [Trained(Run(directory), before.get(directory.name, 0.0)) for directory in directories]
+    earlier = earlier_runs(arguments.before, [directory.name for directory in directories])
+    runs = [Trained(Run(directory), earlier.get(directory.name, ())) for directory in directories]
     qualities = [measure(trained, data) for trained in runs]
     rows = [*map(row, qualities), *averages(runs, qualities)]
     figures = {"runs": [asdict(quality) for quality in qualities]}
@@ -316,9 +322,9 @@ def main() -> None:
         print(signature)
 
 
-def minutes_before(given: Sequence[str], names: Sequence[str]) -> dict[str, float]:
-    """For each `NAME=RUN,RUN` the minutes of those runs."""
-    minutes = {}
+def earlier_runs(given: Sequence[str], names: Sequence[str]) -> dict[str, tuple[Trained, ...]]:
+    """For each `NAME=RUN,RUN` those runs, in the order in which they were trained."""
+    found = {}
     for word in given:
         name, _, earlier = word.partition("=")
         if name not in names or not earlier:
@@ -327,8 +333,8 @@ def minutes_before(given: Sequence[str], names: Sequence[str]) -> dict[str, floa
             )
         directories = [Path(directory) for directory in earlier.split(",")]
         _all_finished(directories)
-        minutes[name] = sum(Trained(Run(directory)).minutes for directory in directories)
-    return minutes
+        found[name] = tuple(Trained(Run(directory)) for directory in directories)
+    return found
 
 
 def _all_finished(directories: Sequence[Path]) -> None:

@@ -326,9 +326,14 @@ def test_minutes_of_earlier_runs_count_for_the_run_that_stands_on_them(tmp_path:
         run.model.mkdir(parents=True)
         run.log(step=1, loss=1.0, seconds=seconds)
     earlier = f"{tmp_path / 'start'},{tmp_path / 'teacher'}"
-    assert quality.minutes_before([f"student={earlier}"], ["student", "other"]) == {"student": 3.0}
+    found = quality.earlier_runs([f"student={earlier}"], ["student", "other"])
+    student = Run(tmp_path / "student")
+    student.model.mkdir(parents=True)
+    student.log(step=1, loss=1.0, seconds=60)
+    assert list(found) == ["student"]
+    assert quality.Trained(student, found["student"]).minutes == 4.0
     for wrong in ("start", f"nobody={earlier}", "student="):
         with pytest.raises(UserError, match="names none of the runs"):
-            quality.minutes_before([wrong], ["student"])
+            quality.earlier_runs([wrong], ["student"])
     with pytest.raises(UserError, match="no finished run"):
-        quality.minutes_before([f"student={tmp_path / 'nowhere'}"], ["student"])
+        quality.earlier_runs([f"student={tmp_path / 'nowhere'}"], ["student"])

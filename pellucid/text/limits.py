@@ -2,8 +2,8 @@
 
 A model does badly with sentences longer than those it learned from: it loses its place and repeats itself until the
 search ends. So a model directory says how long they were, in `limits.json`. Measured with a tiny model of everyday
-sentences on 60 of 110 tokens (twelve joined by "and"): chrF 45 and 2 seconds where they are cut at 32, 27 and 16 seconds
-where they are cut at 256.
+sentences on 60 of 110 tokens (twelve joined by "and"): chrF 45 and 2 seconds where they are cut at 32, 27 and 16
+seconds where they are cut at 256.
 """
 
 from __future__ import annotations
