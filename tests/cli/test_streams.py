@@ -36,7 +36,7 @@ def test_a_reader_who_has_left_is_no_error(words: list[str], number_model: Path)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("words", [["translate", "one"], ["describe"], ["check", "W1", "--json"]], ids=" ".join)
 def test_a_full_disk_is_told(words: list[str], number_model: Path) -> None:
     with FULL.open("wb") as full:
