@@ -60,9 +60,8 @@ class Display:
             if isinstance(error, OSError) and error.errno not in (errno.EPIPE, errno.EIO):
                 raise
             self.console.quiet = True
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno()
-            )  # what is buffered would fail again at the end
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stderr.fileno())  # what is buffered would fail once more at the end
 
     def step(self, progress: Progress, loss: float, rate: float, speed: float) -> None:
         self.loss = loss if self.loss is None else SMOOTH * self.loss + (1 - SMOOTH) * loss
