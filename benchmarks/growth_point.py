@@ -101,8 +101,8 @@ def write_pairs(source: str, target: str, pairs: int) -> dict[str, Any]:
 
 def corpus(source: str, target: str, threads: int, updates: int) -> dict[str, Any]:
     """Read and store the pairs, or find them stored; then train on them for some updates."""
-    from pellucid.text.readers import Rules
-    from pellucid.training.data import DataConfig, prepare
+    from pellucid.config import DataConfig, FilterConfig
+    from pellucid.training.data import prepare
     from pellucid.training.loop import begin, update
     from pellucid.training.loop import updates as all_updates
     from pellucid.training.run import Run
@@ -110,7 +110,7 @@ def corpus(source: str, target: str, threads: int, updates: int) -> dict[str, An
     config = TrainConfig(threads=threads, device="cpu", precision="float32")
     shape = ModelConfig(**preset("tiny").to_dict() | {"vocabulary": Point.vocabulary})
     began = time.perf_counter()
-    data = prepare(DataConfig(source=source, target=target), Rules(), shape, config)
+    data = prepare(DataConfig(source=source, target=target), FilterConfig(), shape, config)
     answer: dict[str, Any] = {"prepared": time.perf_counter() - began, "pairs": len(data.corpus)}
     if updates:
         training = begin(Run(Path(source).parent / "run"), data, data.model(shape), config, None)

@@ -32,12 +32,11 @@ from sacrebleu import BLEU
 import pellucid
 from benchmarks import corpora
 from benchmarks.harness import CACHE, ROOT, Goal, Report, options, picture, spread
-from pellucid.config import DecodeConfig
+from pellucid.config import DecodeConfig, file_list
 from pellucid.describe import describe
 from pellucid.errors import UserError
 from pellucid.metrics import Score, bleu
 from pellucid.training.api import resume_run, start_run
-from pellucid.training.data import listed
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings, read_toml
 
@@ -73,7 +72,7 @@ class Trained:
     @property
     def corpus(self) -> str:
         """The folder it learned from."""
-        return Path(listed(self.settings.data.source)[0]).parent.name
+        return Path(file_list(self.settings.data.source)[0]).parent.name
 
     @property
     def tokenised(self) -> bool:

@@ -1,49 +1,126 @@
-"""What a set of settings is: frozen, documented field by field, and checked as a whole when it is made."""
+"""How settings are declared: a `Config` is a frozen set of fields, each with its type, default, range and help text.
+
+Everything else about a setting is derived from its declaration: the check of a value, the option of a command line
+(`pellucid.cli.options`), the JSON schema of an HTTP parameter and the row of a table in the documentation.
+"""
 
 from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Self, cast, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pellucid.errors import Problem, UserError, nearest
 
-KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", list: "a list"}
+KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string", list: "a list"}
+JSON_TYPES = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
 
 
-def setting(*, default: Any, doc: str, least: float | None = None, most: float | None = None) -> Any:
-    """A documented field with the range it may lie in (both ends allowed)."""
-    return field(default=default, metadata={"doc": doc, "least": least, "most": most})
+def setting(*, default: Any, help: str, minimum: float | None = None, maximum: float | None = None) -> Any:
+    """Declare a field: its default, what it does, and the range it may lie in (both ends allowed)."""
+    return field(default=default, metadata={"help": help, "minimum": minimum, "maximum": maximum})
+
+
+class Setting(NamedTuple):
+    """A field as it was declared."""
+
+    name: str
+    default: Any
+    types: tuple[type, ...]  # those that a value may have
+    choices: tuple[str, ...]  # or the words it may be
+    minimum: float | None
+    maximum: float | None
+    help: str
+
+    @property
+    def flag(self) -> str:
+        """The setting as an option of a command: `--length-penalty`."""
+        return "--" + self.name.replace("_", "-")
+
+    def json_schema(self) -> dict[str, Any]:
+        """The setting as JSON schema, for OpenAPI."""
+        names = [JSON_TYPES[kind] for kind in self.types]
+        schema: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
+        if self.choices:
+            schema = {"type": ["string", *names] if names else "string", "enum": list(self.choices)}
+        if list in self.types:
+            schema["items"] = {"type": "string"}
+        bounds = {"minimum": self.minimum, "maximum": self.maximum}
+        given = {name: bound for name, bound in bounds.items() if bound is not None}
+        return schema | {"default": self.default, "description": self.help} | given
+
+    def problem(self, value: Any) -> Problem | None:
+        """What is wrong with a value, if anything."""
+        if (value is None and type(None) in self.types) or (self.choices and value in self.choices):
+            return None
+        if self.choices:
+            return Problem(f"{value!r} is not a choice", self.name, nearest(str(value), self.choices))
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = (
+            (number and float in self.types)
+            or (isinstance(value, int) and not isinstance(value, bool) and int in self.types)
+            or any(isinstance(value, kind) for kind in self.types if kind not in (int, float))
+        )
+        if not fits:
+            wanted = " or ".join(KINDS[kind] for kind in self.types if kind is not type(None))
+            return Problem(f"{value!r} does not fit", self.name, f"give {wanted}")
+        if number and not _is_finite(value):
+            return Problem(f"{value!r} is not a finite number", self.name, "give a finite number")
+        low, high = self.minimum, self.maximum
+        if number and not ((low is None or value >= low) and (high is None or value <= high)):
+            bounds = f"at least {low}" if high is None else f"from {low} to {high}"
+            return Problem(f"{value!r} is out of range", self.name, f"give a number {bounds}")
+        return None
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Config:
-    """A frozen set of fields that lists everything wrong with its values in one `UserError`."""
+    """A frozen set of settings, checked as a whole when it is made: one `UserError` lists every problem."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, init=False)(cls)
 
     def __init__(self, **values: Any) -> None:
-        known = _specs(cast(Any, type(self)))
+        known = self.settings()
         problems = [
             Problem(f"unknown key (value {value!r})", name, nearest(name, known))
             for name, value in values.items()
             if name not in known
         ]
-        chosen = {name: spec.default for name, spec in known.items()}
-        for name, spec in known.items():
-            value = values.get(name, spec.default)
+        chosen = {name: setting.default for name, setting in known.items()}
+        for name, setting in known.items():
+            value = values.get(name, setting.default)
             # A default needs no check; most fields are one, and a search is configured for every sentence served.
-            if type(value) is type(spec.default) and value == spec.default:
+            if type(value) is type(setting.default) and value == setting.default:
                 continue
-            problem = _problem(name, value, spec)
-            if problem:  # the default stays, so that the checks across fields run and every problem is told at once
+            problem = setting.problem(value)
+            if problem:  # the default stays, so that the checks across fields run and every problem is reported at once
                 problems.append(problem)
             else:
-                chosen[name] = float(value) if type(value) is int and float in spec.expected else value
+                chosen[name] = float(value) if type(value) is int and float in setting.types else value
         vars(self).update(chosen)
         wrong = {problem.where for problem in problems}  # these hold a default now, which conflicts with nothing given
         problems += [problem for problem in self.conflicts() if problem.where not in wrong]
@@ -55,12 +132,17 @@ class Config:
         return []
 
     @classmethod
+    def settings(cls) -> dict[str, Setting]:
+        """Name -> declaration of every field, in order."""
+        return _settings(cast(Any, cls))
+
+    @classmethod
     def names(cls) -> list[str]:
         """The fields, in order."""
-        return [spec.name for spec in fields(cast(Any, cls))]
+        return list(_settings(cast(Any, cls)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that have a value, ready for JSON or TOML (which knows no null)."""
+        """The fields that have a value, ready for JSON or TOML (which has no null)."""
         return {name: value for name, value in asdict(cast(Any, self)).items() if value is not None}
 
     def changed(self, **values: Any) -> Self:
@@ -68,66 +150,41 @@ class Config:
         return type(self)(**{**asdict(cast(Any, self)), **values})
 
 
-class _Spec(NamedTuple):
-    """What a field takes."""
-
-    default: Any
-    expected: tuple[Any, ...]  # types, or words
-    least: float | None
-    most: float | None
-
-
-@cache  # reading them at each request made the checks of one take twice as long: 14 µs, now 7
-def _specs(kind: type[Config]) -> dict[str, _Spec]:
+@cache  # read for every request: without the cache the check of a config takes twice as long, 14 µs instead of 7
+def _settings(kind: type[Config]) -> dict[str, Setting]:
     hints = get_type_hints(kind)
-    return {
-        spec.name: _Spec(spec.default, _alternatives(hints[spec.name]), spec.metadata["least"], spec.metadata["most"])
-        for spec in fields(cast(Any, kind))
-    }
+    return {declared.name: _setting(declared, hints[declared.name]) for declared in fields(cast(Any, kind))}
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
-    """The types or words of a hint: int | None, or Literal["a", "b"], or one type alone."""
-    one = get_origin(hint) not in (Literal, UnionType)
-    return tuple(get_origin(kind) or kind for kind in ((hint,) if one else get_args(hint)))
+def _setting(declared: Any, hint: Any) -> Setting:
+    """From a field and its type hint: `int | None`, `Literal["a", "b"]` (perhaps with None), or one type alone."""
+    union = get_args(hint) if get_origin(hint) in (UnionType, Union) else (hint,)
+    choices = tuple(word for part in union if get_origin(part) is Literal for word in get_args(part))
+    types = tuple(get_origin(part) or part for part in union if get_origin(part) is not Literal)
+    about = declared.metadata
+    bounds = about["minimum"], about["maximum"]
+    return Setting(declared.name, declared.default, types, choices, *bounds, about["help"])
 
 
-def _problem(name: str, value: Any, spec: _Spec) -> Problem | None:
-    _, expected, least, most = spec
-    words = [choice for choice in expected if isinstance(choice, str)]
-    if words:
-        if value in words:
-            return None
-        return Problem(f"{value!r} is not a choice", name, nearest(str(value), words))
-    kinds = tuple(kind for kind in expected if isinstance(kind, type))
-    if value is None and type(None) in kinds:
-        return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    fits = (
-        (number and float in kinds)
-        or (isinstance(value, int) and not isinstance(value, bool) and int in kinds)
-        or any(isinstance(value, kind) for kind in kinds if kind not in (int, float))
-    )
-    if not fits:
-        wanted = " or ".join(KINDS[kind] for kind in kinds if kind is not type(None))
-        return Problem(f"{value!r} does not fit", name, f"give {wanted}")
-    if number and not _finite(value):
-        return Problem(f"{value!r} is no finite number", name, "give a finite number")
-    if number and not ((least is None or value >= least) and (most is None or value <= most)):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        return Problem(f"{value!r} is out of range", name, f"give a number {bounds}")
-    return None
-
-
-def _finite(value: float) -> bool:
+def _is_finite(value: float) -> bool:
     try:
         return math.isfinite(value)
     except OverflowError:  # a whole number with hundreds of digits
         return False
 
 
+def markdown_table(settings: Iterable[Setting], as_flags: bool = False) -> str:
+    """The settings as a table of the documentation."""
+    rows = [f"| `{each.flag if as_flags else each.name}` | {_shown(each.default)} | {each.help} |" for each in settings]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _shown(default: Any) -> str:
+    return "" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+
+
 def parse_settings(settings: list[str]) -> dict[str, Any]:
-    """`key=value` words as given after `--set`; values are read as TOML, bare words as text."""
+    """`key=value` words as given after `--set`; values are read as TOML, bare words as strings."""
     values: dict[str, Any] = {}
     problems = []
     for text in settings:

@@ -104,6 +104,6 @@ def check_ids(side: str, ids: NDArray[np.integer], vocabulary: int) -> None:
 
 def check_length(length: int, config: ModelConfig) -> None:
     """A learned table ends somewhere; the other position schemes do not."""
-    if config.most_positions is not None and length > config.most_positions:
+    if config.max_positions is not None and length > config.max_positions:
         remedy = "cut the text, or train with a larger max_length or other positions"
         raise UserError(f"{length} tokens, but the learned positions end at {config.max_length}", "max_length", remedy)

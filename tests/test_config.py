@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from pellucid.config import PRESETS, DecodeConfig, ModelConfig, TrainConfig, preset
+from pellucid.config import PRESETS, DecodeConfig, FilterConfig, ModelConfig, ServeConfig, TrainConfig, preset
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import Config, parse_settings, parse_value
 from pellucid.shapes import weight_shapes
 
-CONFIGS: tuple[type[Config], ...] = (ModelConfig, TrainConfig, DecodeConfig)
+CONFIGS: tuple[type[Config], ...] = (ModelConfig, TrainConfig, DecodeConfig, FilterConfig, ServeConfig)
 
 
 def problems(kind: type[Config] = ModelConfig, **values: Any) -> list[Problem]:
@@ -39,7 +39,7 @@ def parameters(config: ModelConfig) -> int:
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_every_field_is_documented_and_every_default_is_right(kind: type[Config]) -> None:
     kind()
-    assert all(spec.metadata["doc"] for spec in fields(cast(Any, kind)))
+    assert all(setting.help for setting in kind.settings().values())
 
 
 def test_names_of_the_model_and_of_training_are_distinct() -> None:
@@ -182,7 +182,7 @@ def test_all_problems_come_at_once() -> None:
         ({"vocabulary": 3}, "vocabulary", "3 is out of range", "at least 4"),
         ({"dropout": 1}, "dropout", "1 is out of range", "from 0 to 0.95"),
         ({"dropout": -0.1}, "dropout", "-0.1 is out of range", "from 0 to 0.95"),
-        ({"dropout": nan}, "dropout", "nan is no finite number", "finite"),
+        ({"dropout": nan}, "dropout", "nan is not a finite number", "finite"),
         ({"dropout": True}, "dropout", "True does not fit", "a number"),
         ({"dropout": [0.1]}, "dropout", "[0.1] does not fit", "a number"),
         ({"bias": 1}, "bias", "1 does not fit", "true or false"),

@@ -9,10 +9,8 @@ from pathlib import Path
 from benchmarks import works
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
-from pellucid.config import TrainConfig
-from pellucid.text.readers import Rules
+from pellucid.config import DataConfig, FilterConfig, TrainConfig
 from pellucid.training.checkpoint import Progress
-from pellucid.training.data import DataConfig
 from pellucid.training.display import Display
 from pellucid.training.loop import begin, train
 from pellucid.training.run import Run
@@ -40,7 +38,7 @@ def main() -> None:
     run = Run(folder / "pellucid")
     shutil.rmtree(run.directory, ignore_errors=True)
     model = data.model(work.model)
-    run.create(Settings(DataConfig(source="source", target="target"), Rules(), model, config), data.tokenizers)
+    run.create(Settings(DataConfig(source="source", target="target"), FilterConfig(), model, config), data.tokenizers)
     train(begin(run, data, model, config, None), GatedDisplay(config, Gate(channel)))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pellucid.config import KEEP_ALL
 from pellucid.errors import UserError, nearest
 from pellucid.text.pair import Pair
-from pellucid.text.readers import EVERYTHING, Aligned, Pairs
+from pellucid.text.readers import Aligned, Pairs
 
 UNSEEN = 1000  # pairs of a generated corpus: none of them is ever trained on
 
@@ -23,7 +24,7 @@ def read_pairs(
         raise UserError(what, "", "give --source and --target, or --pairs")
     inputs = [Aligned(source, target)] if source and target else [pairs] if pairs else []
     both = (languages[0], languages[1]) if languages[0] and languages[1] else None
-    return list(Pairs(inputs, both, EVERYTHING))
+    return list(Pairs(inputs, both, KEEP_ALL))
 
 
 def unseen_pairs(corpus: str, languages: tuple[str | None, str | None]) -> list[Pair]:

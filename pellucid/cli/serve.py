@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from pellucid.config import ServeConfig
 from pellucid.decode.models import DEFAULT
-from pellucid.serve.settings import ServeConfig
 
 
 def serve(

@@ -55,7 +55,7 @@ class Translator:
         self.config = read_config(directory)
         self.tokenizers = Tokenizers.load(directory)
         self.languages = LanguageIdentifier.load(directory / LANGUAGES)
-        places = self.config.most_positions or sys.maxsize
+        places = self.config.max_positions or sys.maxsize
         self.longest = min(load_longest(directory), places)  # tokens of a source sentence; a longer one is cut
         self.most_tokens = max(self.longest, min(USUAL, places))  # of what is only looked at
         self._readable = cache(lambda token: self.tokenizers.target.readable([token])[0])

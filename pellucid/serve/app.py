@@ -14,13 +14,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from pellucid.config import ServeConfig
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
 from pellucid.serve import api, libretranslate, worked
 from pellucid.serve.gate import Gate, error
 from pellucid.serve.metrics import CONTENT_TYPE
 from pellucid.serve.service import Service
-from pellucid.serve.settings import ServeConfig
 
 PAGE = Path(__file__).parent / "static"
 PEN = Path(__file__).parents[1] / "tracing" / "heatmap.js"  # the page draws as the report does

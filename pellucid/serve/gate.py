@@ -18,8 +18,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pellucid.config.serve import ServeConfig, exceeds
 from pellucid.serve.metrics import Metrics
-from pellucid.serve.settings import ServeConfig, over
 
 log = logging.getLogger("pellucid.serve")
 
@@ -99,11 +99,11 @@ class Gate:
 
         async def receive_some() -> Message:
             nonlocal size
-            if announced.isdigit() and over(int(announced), limit):
+            if announced.isdigit() and exceeds(int(announced), limit):
                 raise too_large
             message = await receive()
             size += len(message.get("body", b""))
-            if over(size, limit):
+            if exceeds(size, limit):
                 raise too_large
             return message
 

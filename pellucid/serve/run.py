@@ -11,11 +11,11 @@ import sys
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pellucid.config import ServeConfig
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
 from pellucid.serve.app import create_app
 from pellucid.serve.gate import Discreet
-from pellucid.serve.settings import ServeConfig
 
 MOST_CONNECTIONS = 1000
 HEAD_SECONDS = 30  # for the head of a request to arrive

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from fastapi import HTTPException, Request
 
 from pellucid.config import DecodeConfig
+from pellucid.config.serve import ServeConfig, exceeds
 from pellucid.cores import cores
 from pellucid.decode.search import usual_length
 from pellucid.decode.translation import Translation
@@ -24,7 +25,6 @@ from pellucid.serve.clients import Allowance, ApiKeys, Client, network
 from pellucid.serve.gate import GONE
 from pellucid.serve.languages import Languages
 from pellucid.serve.metrics import Metrics
-from pellucid.serve.settings import ServeConfig, over
 from pellucid.serve.streams import Streams
 from pellucid.text.tokenizer import well_formed
 
@@ -52,7 +52,9 @@ class Service:
     async def admitted(self, request: Request, key: Any, asked: Any) -> AsyncIterator[None]:
         """Around the work of a request: the client's key and allowance are checked, and what it cost is counted."""
         client = self._client(request, key)
-        texts = max(1, len(asked)) if isinstance(asked, list) and not over(len(asked), self.config.batch_limit) else 1
+        texts = (
+            max(1, len(asked)) if isinstance(asked, list) and not exceeds(len(asked), self.config.batch_limit) else 1
+        )
         wait = self._allowance.wait(client)
         if wait:
             seconds = ceil(wait)
@@ -86,10 +88,10 @@ class Service:
         if not all(isinstance(text, str) for text in texts):
             raise HTTPException(400, f"{name} is neither a string nor a list of strings")
         limits = self.config
-        if over(len(texts), limits.batch_limit):
+        if exceeds(len(texts), limits.batch_limit):
             raise HTTPException(400, f"{name} has {len(texts)} texts; at most {limits.batch_limit} are allowed")
         characters = sum(map(len, texts))
-        if over(characters, limits.char_limit):
+        if exceeds(characters, limits.char_limit):
             raise HTTPException(400, f"{name} has {characters} characters; at most {limits.char_limit} are allowed")
         return [well_formed(text) for text in texts]
 
@@ -99,7 +101,7 @@ class Service:
             return ""
         [text, *_] = self.texts(value, "prefix")
         tokens = len(self.translator.tokenizers.target.encode(text))
-        if over(tokens, self.config.output_limit):
+        if exceeds(tokens, self.config.output_limit):
             what = f"{tokens} tokens are more than this server allows"
             raise UserError(what, "prefix", f"at most {self.config.output_limit}")
         return text
@@ -107,7 +109,7 @@ class Service:
     def beam(self, least: int = 1) -> int:
         """The usual beam, or a wider one where so many hypotheses are asked for, as far as the limit goes."""
         wide, limit = max(DecodeConfig.beam, least), self.config.beam_limit
-        return limit if over(wide, limit) else wide
+        return limit if exceeds(wide, limit) else wide
 
     def decoding(self, values: dict[str, Any]) -> DecodeConfig:
         """The settings of a search, within the limits."""
@@ -125,11 +127,11 @@ class Service:
                 f"at most {limit + (name == 'n_best')}",
             )
             for name, amount, limit in bounds
-            if over(amount, limit)
+            if exceeds(amount, limit)
         ]
         if problems:
             raise UserError(problems)
-        if config.max_length is None and over(usual_length(self.translator.longest), limits.output_limit):
+        if config.max_length is None and exceeds(usual_length(self.translator.longest), limits.output_limit):
             return config.changed(max_length=max(1, limits.output_limit))
         return config
 

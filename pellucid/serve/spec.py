@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from types import UnionType
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
 from pellucid.config import DecodeConfig
 
@@ -53,30 +51,7 @@ WORKED: Schema = {
 }
 
 
-def _type(hint: Any) -> Schema:
-    if get_origin(hint) is Literal:
-        return {"type": "string", "enum": list(get_args(hint))}
-    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    names = {bool: "boolean", int: "integer", float: "number", type(None): "null"}
-    found = [names[kind] for kind in kinds]
-    return {"type": found[0] if len(found) == 1 else found}
-
-
-def _options() -> dict[str, Schema]:
-    """The settings of a search: type, default, range and meaning of each."""
-    hints = get_type_hints(DecodeConfig)
-    return {
-        spec.name: {**_type(hints[spec.name]), "default": spec.default, "description": spec.metadata["doc"]}
-        | {
-            name: spec.metadata[bound]
-            for name, bound in (("minimum", "least"), ("maximum", "most"))
-            if spec.metadata[bound] is not None
-        }
-        for spec in fields(cast(Any, DecodeConfig))
-    }
-
-
-OPTIONS = _options()
+OPTIONS = {name: setting.json_schema() for name, setting in DecodeConfig.settings().items()}
 
 SEARCH: Schema = {
     "type": "object",

@@ -9,34 +9,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from pellucid.fields import Config, setting
+from pellucid.config import FilterConfig
 from pellucid.text.pair import Pair
-
-
-class Rules(Config):
-    """What makes a pair unfit. The defaults lose little; 0 or false switches a rule off."""
-
-    drop_empty: bool = setting(default=True, doc="leave out pairs with an empty side")
-    max_characters: int = setting(
-        default=4000, doc="the longest text; longer ones are left out, not cut; 0: no limit", least=0
-    )
-    max_ratio: float = setting(
-        default=6.0,
-        doc="how much longer one side may be, both counted in bytes of UTF-8 and 20 more; 0: no limit",
-        least=0,
-    )
-    identical_words: int = setting(
-        default=4,
-        doc="equal sides are left out from this many words on, for Paris is Paris in many languages; 0: never",
-        least=0,
-    )
-    drop_duplicates: bool = setting(
-        default=True, doc="leave out a pair that has come before, same source and same target"
-    )
-
-
-# For measuring: of a test set nothing is left out.
-EVERYTHING = Rules(drop_empty=False, max_characters=0, max_ratio=0.0, identical_words=0, drop_duplicates=False)
 
 REASONS = {
     "empty": "empty side",
@@ -50,26 +24,26 @@ EXAMPLES = 3
 EXAMPLE_CHARACTERS = 40
 
 
-class Judge:
+class PairFilter:
     """Applies the rules to pair after pair; it remembers them all, for duplicates."""
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+    def __init__(self, config: FilterConfig) -> None:
+        self._config = config
         self._seen = HashSet()
 
     def reason(self, pair: Pair) -> str | None:
         """The key in `REASONS` for leaving the pair out, or None."""
-        rules = self._rules
+        config = self._config
         source, target = pair.source, pair.target
-        if rules.drop_empty and not (source and target):
+        if config.drop_empty and not (source and target):
             return "empty"
-        if rules.max_characters and max(len(source), len(target)) > rules.max_characters:
+        if config.max_characters and max(len(source), len(target)) > config.max_characters:
             return "long"
-        if rules.max_ratio and _ratio(source, target) > rules.max_ratio:
+        if config.max_ratio and _ratio(source, target) > config.max_ratio:
             return "ratio"
-        if rules.identical_words and source == target and len(source.split()) >= rules.identical_words:
+        if config.identical_words and source == target and len(source.split()) >= config.identical_words:
             return "identical"
-        if rules.drop_duplicates and not self._seen.add(_hash(pair)):
+        if config.drop_duplicates and not self._seen.add(_hash(pair)):
             return "duplicate"
         return None
 

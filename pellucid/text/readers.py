@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pellucid.config import FilterConfig
 from pellucid.errors import Problem, UserError
 from pellucid.text import files
-from pellucid.text.filters import EVERYTHING, Judge, Report, Rules
+from pellucid.text.filters import PairFilter, Report
 from pellucid.text.formats import aligned, jsonl, tsv
 from pellucid.text.pair import Direction, Pair
 from pellucid.text.tmx import tmx
 
-__all__ = ["EVERYTHING", "Aligned", "Pair", "Pairs", "Report", "Rules"]
+__all__ = ["Aligned", "Pair", "Pairs", "Report"]
 
 FORMATS = {".tsv": tsv, ".jsonl": jsonl, ".tmx": tmx}
 
@@ -34,11 +35,11 @@ class Pairs:
     """
 
     def __init__(
-        self, inputs: Sequence[Path | Aligned], languages: Direction | None = None, rules: Rules | None = None
+        self, inputs: Sequence[Path | Aligned], languages: Direction | None = None, rules: FilterConfig | None = None
     ) -> None:
         self.inputs = [given if isinstance(given, Aligned) else Path(given) for given in inputs]
         self.languages = languages
-        self.rules = rules or Rules()
+        self.rules = rules or FilterConfig()
         problems = files.problems(self.paths)
         problems += [problem for given in self.inputs if (problem := _unknown_format(given))]
         if not self.inputs:
@@ -56,7 +57,7 @@ class Pairs:
 
     def read(self, report: Report) -> Iterator[Pair]:
         """The pairs that pass the rules; the report counts all of them as they come."""
-        judge = Judge(self.rules)
+        judge = PairFilter(self.rules)
         for given in self.inputs:
             for pair in self._unfiltered(given):
                 reason = judge.reason(pair)

@@ -30,7 +30,7 @@ def watched_beam(
     every = config.changed(n_best=config.beam)
     step = limited(model.step, tokens.allowed(tokens.language(source)))
     [found] = search(
-        step, cache, [Sentence(tuple(source))], every, model.config.most_positions, watch_beam=rankings.append
+        step, cache, [Sentence(tuple(source))], every, model.config.max_positions, watch_beam=rankings.append
     )
     best = [*found[0].tokens, END] if found[0].ended else list(found[0].tokens)
     return Beam(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import ModelConfig, TrainConfig
+from pellucid.config import DataConfig, ModelConfig, TrainConfig
 from pellucid.decode.models import BEFORE
 from pellucid.errors import Problem, UserError, counted
 from pellucid.nn.threads import threads
@@ -17,7 +17,7 @@ from pellucid.text.batch import real_share
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
-from pellucid.training.data import Data, DataConfig, prepare
+from pellucid.training.data import Data, prepare
 from pellucid.training.device import Device
 from pellucid.training.display import SILENT, Display
 from pellucid.training.distributed import World, together
@@ -202,7 +202,7 @@ def check_budget(settings: Settings) -> None:
         if any(ends.values()):
             remedy = "give steps or epochs"
             raise UserError(Problem("must know where it ends", name, remedy) for name, asked in ends.items() if asked)
-    if model.most_positions is not None and settings.data.longest > model.most_positions:
+    if model.max_positions is not None and settings.data.longest > model.max_positions:
         what = f"pairs of {settings.data.longest} tokens, but the learned positions end at {model.max_length}"
         raise UserError(what, "longest", f"set longest={model.max_length}, or raise max_length")
 

@@ -13,103 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.config import ModelConfig, TrainConfig
-from pellucid.errors import Problem, UserError, counted, nearest
-from pellucid.fields import Config, setting
+from pellucid.config import KEEP_ALL, DataConfig, FilterConfig, ModelConfig, TrainConfig, file_list
+from pellucid.config.data import PREFIXES
+from pellucid.errors import UserError
 from pellucid.text.batch import batches
 from pellucid.text.cache import cache_directory, fingerprint
 from pellucid.text.corpus import Corpus, is_whole
 from pellucid.text.generated import CORPORA, Part
-from pellucid.text.pair import Direction
-from pellucid.text.readers import EVERYTHING, Aligned, Pair, Pairs, Report, Rules
-from pellucid.text.tokenizer import Tokenizer, Tokenizers, well_formed
+from pellucid.text.readers import Aligned, Pair, Pairs, Report
+from pellucid.text.tokenizer import Tokenizer, Tokenizers
 
 HELD_OUT = 0.01  # share of the pairs, when no validation set is given
 GENERATED_PAIRS: dict[Part, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 GENERATED_SEED = 1
 FORM = 2  # raised when generators, tokenizers or names of files are made otherwise: what was stored before is not used
-PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fields that name files
-
-
-class DataConfig(Config):
-    """Where the pairs come from: two aligned files, files of pairs, or a corpus that the project generates."""
-
-    source: str | list[str] | None = setting(default=None, doc="files of source texts, one a line")
-    target: str | list[str] | None = setting(default=None, doc="files of their translations, line by line")
-    pairs: str | list[str] | None = setting(default=None, doc="files of pairs: .tsv, .jsonl, .tmx")
-    corpus: str | None = setting(default=None, doc="a generated corpus: dates or reports")
-    valid_source: str | list[str] | None = setting(
-        default=None, doc="source texts to validate on; default: 1% is held out"
-    )
-    valid_target: str | list[str] | None = setting(default=None, doc="their translations")
-    valid_pairs: str | list[str] | None = setting(default=None, doc="files of pairs to validate on")
-    earlier_source: str | list[str] | None = setting(
-        default=None, doc="files of an earlier training, mixed in against forgetting when a model is fine-tuned"
-    )
-    earlier_target: str | list[str] | None = setting(default=None, doc="their translations")
-    earlier_pairs: str | list[str] | None = setting(default=None, doc="files of pairs of an earlier training")
-    earlier_share: float = setting(default=0.5, doc="share of earlier pairs in an epoch", least=0, most=0.99)
-    source_language: str | None = setting(default=None, doc="code of the source language (--from)")
-    target_language: str | None = setting(default=None, doc="code of the target language (--to)")
-    both_ways: bool = setting(default=False, doc="learn both directions in one model, told apart by a tag")
-    joint: bool = setting(default=True, doc="one vocabulary for both sides")
-    longest: int = setting(default=256, doc="tokens of a side at most; longer pairs are left out", least=8)
-
-    def conflicts(self) -> list[Problem]:
-        problems = []
-        given = [name for name in ("source", "pairs", "corpus") if getattr(self, name)]
-        if len(given) != 1 and given != ["source", "pairs"]:
-            what = f"{' and '.join(given)} given together" if given else "no pairs given"
-            problems.append(Problem(what, "data", "give --source and --target, or --pairs, or --corpus"))
-        if self.corpus is not None and self.corpus not in CORPORA:
-            problems.append(Problem(f"unknown corpus {self.corpus!r}", "corpus", nearest(self.corpus, CORPORA)))
-        for prefix in PREFIXES.values():
-            sources, targets = listed(getattr(self, f"{prefix}source")), listed(getattr(self, f"{prefix}target"))
-            if len(sources) != len(targets):
-                what = f"{counted(len(sources), 'file')} of sources, {len(targets)} of targets"
-                problems.append(Problem(what, f"{prefix}source", "give them in pairs, in the same order"))
-        if (self.source_language is None) != (self.target_language is None):
-            problems.append(Problem("one language without the other", "source_language", "give both --from and --to"))
-        if self.both_ways and self.corpus is not None:
-            problems.append(Problem("a generated corpus has its own directions", "both_ways", "leave it out"))
-        elif self.both_ways and self.source_language is None:
-            problems.append(Problem("needs the languages of both sides", "both_ways", "add --from and --to"))
-        if self.languages and self.languages[0] == self.languages[1]:
-            problems.append(Problem("the same language on both sides", "target_language", "give two codes"))
-        if self.both_ways and not self.joint:
-            problems.append(Problem("needs one joint vocabulary", "both_ways", "leave joint as it is"))
-        for name in (name for names in self._files().values() for name in names):
-            if well_formed(name) != name:
-                remedy = "rename it: the config of a run, which is UTF-8, must name it"
-                problems.append(Problem("the name is not UTF-8", well_formed(name), remedy))
-        return problems
-
-    def _files(self) -> dict[str, list[str]]:
-        """The files of every field that names some."""
-        names = [prefix + kind for prefix in PREFIXES.values() for kind in ("source", "target", "pairs")]
-        return {name: files for name in names if (files := listed(getattr(self, name)))}
-
-    def absolute(self) -> DataConfig:
-        """The same with full paths, so that a run can be resumed from anywhere."""
-        return self.changed(
-            **{name: [str(Path(path).resolve()) for path in files] for name, files in self._files().items()}
-        )
-
-    @property
-    def languages(self) -> tuple[str, str] | None:
-        """The languages that were asked for, source and target."""
-        if self.source_language is None or self.target_language is None:
-            return None
-        return self.source_language, self.target_language
-
-    @property
-    def directions(self) -> list[Direction]:
-        """What the model is asked to translate; one direction needs no languages."""
-        if self.corpus == "reports":
-            return [("report", "summary"), ("summary", "report")]
-        if self.languages is None:
-            return []
-        return [self.languages, self.languages[::-1]] if self.both_ways else [self.languages]
 
 
 @dataclass(frozen=True)
@@ -174,7 +91,7 @@ def _too_long(corpus: Corpus, words: str) -> list[str]:
 
 
 def prepare(
-    data: DataConfig, rules: Rules, model: ModelConfig, train: TrainConfig, tokenizers: Tokenizers | None = None
+    data: DataConfig, rules: FilterConfig, model: ModelConfig, train: TrainConfig, tokenizers: Tokenizers | None = None
 ) -> Data:
     """Read, tokenise and store the pairs, or find the store of an earlier run.
 
@@ -185,14 +102,14 @@ def prepare(
     if tokenizers is None:
         tokenizers = _learned(pairs, data, model, train.seed)
     corpus = _stored(pairs, data, tokenizers)
-    earlier_files = {*listed(data.earlier_source), *listed(data.earlier_pairs)}
+    earlier_files = {*file_list(data.earlier_source), *file_list(data.earlier_pairs)}
     earlier = corpus.pairs_from(earlier_files)
     new = corpus.others(earlier)
     if not len(new):
         raise UserError("every pair is one of the earlier training", "data", "give new pairs to learn from")
     count = min(len(earlier), round(len(new) * data.earlier_share / (1 - data.earlier_share)))
     if data.corpus or data.valid_source or data.valid_pairs:
-        valid_corpus = _stored(_pairs(data, EVERYTHING, "valid"), data, tokenizers)
+        valid_corpus = _stored(_pairs(data, KEEP_ALL, "valid"), data, tokenizers)
         return Data(corpus, new, valid_corpus, np.arange(len(valid_corpus), dtype=np.uint32), earlier, count)
     if len(new) < 2:
         raise UserError("too few pairs to hold one out", "data", "give validation files, or more pairs")
@@ -217,15 +134,15 @@ class Generated:
             yield pair
 
 
-def _pairs(data: DataConfig, rules: Rules, *parts: str) -> Pairs | Generated:
+def _pairs(data: DataConfig, rules: FilterConfig, *parts: str) -> Pairs | Generated:
     """The pairs of the files that are named for these parts."""
     if data.corpus is not None:
         return Generated(data.corpus, "valid" if parts == ("valid",) else "train")
     inputs: list[Path | Aligned] = []
     for prefix in (PREFIXES[part] for part in parts):
-        sources, targets = listed(getattr(data, f"{prefix}source")), listed(getattr(data, f"{prefix}target"))
+        sources, targets = file_list(getattr(data, f"{prefix}source")), file_list(getattr(data, f"{prefix}target"))
         inputs += [Aligned(Path(source), Path(target)) for source, target in zip(sources, targets, strict=True)]
-        inputs += [Path(path) for path in listed(getattr(data, f"{prefix}pairs"))]
+        inputs += [Path(path) for path in file_list(getattr(data, f"{prefix}pairs"))]
     return Pairs(inputs, data.languages, rules)
 
 
@@ -279,8 +196,3 @@ def _reading(pairs: Pairs | Generated, data: DataConfig) -> dict[str, Any]:
 
 def _digest(tokenizers: Tokenizers) -> str:
     return sha256((tokenizers.source.to_json() + tokenizers.target.to_json()).encode()).hexdigest()
-
-
-def listed(value: str | list[str] | None) -> list[str]:
-    """One file or several, as a list."""
-    return [value] if isinstance(value, str) else list(value or [])

@@ -8,13 +8,13 @@ from typing import Self
 
 import numpy as np
 
+from pellucid.config import DataConfig
 from pellucid.text.corpus import Corpus
 from pellucid.text.languages import FILE as LANGUAGES
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.limits import learn_longest, load_longest, save_longest
 from pellucid.text.target_tokens import TargetTokens
 from pellucid.text.tokenizer import Tokenizers
-from pellucid.training.data import DataConfig
 from pellucid.training.settings import Settings
 
 SAMPLE = 20_000  # pairs to learn the languages from

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import PRESETS, ModelConfig, TrainConfig
+from pellucid.config import PRESETS, DataConfig, FilterConfig, ModelConfig, TrainConfig
 from pellucid.decode.models import find_model
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import Config, parse_settings
 from pellucid.model_files import read_config
-from pellucid.text.readers import Rules
-from pellucid.training.data import DataConfig
 
 TABLES = ("data", "model", "train")
 HOMES = {
-    "data": [*DataConfig.names(), *Rules.names(), "start_from"],
+    "data": [*DataConfig.names(), *FilterConfig.names(), "start_from"],
     "model": [*ModelConfig.names(), "preset"],
     "train": TrainConfig.names(),
 }
@@ -33,7 +31,7 @@ class Settings:
     """The tables of a config file. [data] also holds the rules for leaving out pairs, and the model to start from."""
 
     data: DataConfig
-    rules: Rules
+    rules: FilterConfig
     model: ModelConfig
     train: TrainConfig
     start_from: str | None = None  # a model directory
@@ -56,12 +54,12 @@ class Settings:
                 start_from, model = str(directory), _model_to_start_from(directory, model, problems)
             except UserError as error:
                 problems += error.problems
-        rules = {name: data.pop(name) for name in [*data] if name in Rules.names()}
+        rules = {name: data.pop(name) for name in [*data] if name in FilterConfig.names()}
 
         made: dict[str, Any] = {}
         kinds: tuple[tuple[str, type[Config], Mapping[str, Any]], ...] = (
             ("data", DataConfig, data),
-            ("rules", Rules, rules),
+            ("rules", FilterConfig, rules),
             ("model", ModelConfig, model),
             ("train", TrainConfig, train),
         )

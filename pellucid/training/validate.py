@@ -84,6 +84,6 @@ def greedy(model: Transformer, sources: list[list[int]], rows: int = 64) -> list
         source, keep = torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
         cache = model.start(model.encode(source, keep), keep)
         sentences = [Sentence(tuple(sources[place])) for place in places]
-        hypotheses = search(step, cache, sentences, DecodeConfig(strategy="greedy"), model.config.most_positions)
+        hypotheses = search(step, cache, sentences, DecodeConfig(strategy="greedy"), model.config.max_positions)
         found |= {place: best.tokens for place, (best, *_) in zip(places, hypotheses, strict=True)}
     return [found[place] for place in range(len(sources))]

@@ -17,12 +17,11 @@ import pytest
 import uvicorn
 from safetensors.numpy import save_file
 
-from pellucid.config import DecodeConfig, ModelConfig
+from pellucid.config import DecodeConfig, ModelConfig, ServeConfig
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Stop, Translator, load
 from pellucid.serve.app import create_app
 from pellucid.serve.run import Prompt, listen
-from pellucid.serve.settings import ServeConfig
 from pellucid.shapes import weight_shapes
 from pellucid.text.languages import LanguageIdentifier
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers

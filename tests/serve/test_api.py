@@ -85,7 +85,7 @@ def test_languages_may_be_left_out_and_a_list_gives_a_list(shared: Any) -> None:
         ({"text": CAT, "source": 1, "split": "no"}, "split"),
         ({"text": CAT, "target": "xx"}, "'xx'"),
         ({"text": 1}, "string"),
-        ({"text": CAT, "repetition_penalty": 10**400}, "no finite number"),
+        ({"text": CAT, "repetition_penalty": 10**400}, "not a finite number"),
         ({}, "missing text"),
     ],
 )
@@ -267,7 +267,7 @@ def test_the_model_is_described(shared: Any, translator: Translator) -> None:
     assert told["options"]["beam"] == {
         "type": "integer",
         "default": 5,
-        "description": "hypotheses kept alive",
+        "description": "beam size: number of hypotheses kept at each step",
         "minimum": 1,
     }
     assert told["options"]["strategy"]["enum"] == ["greedy", "beam", "sample"]

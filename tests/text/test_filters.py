@@ -10,25 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pellucid.config import FilterConfig
 from pellucid.errors import UserError
-from pellucid.text.filters import HashSet, Judge, Report, Rules
+from pellucid.text.filters import HashSet, PairFilter, Report
 from pellucid.text.pair import Pair
 
 
-def reason(source: str, target: str, rules: Rules | None = None) -> str | None:
-    return Judge(rules or Rules()).reason(Pair(source, target))
+def reason(source: str, target: str, rules: FilterConfig | None = None) -> str | None:
+    return PairFilter(rules or FilterConfig()).reason(Pair(source, target))
 
 
 def test_empty() -> None:
     assert reason("", "eins") == reason("one", "") == reason("", "") == "empty"
-    assert reason("", "eins", Rules(drop_empty=False)) is None
+    assert reason("", "eins", FilterConfig(drop_empty=False)) is None
 
 
 def test_long() -> None:
     assert reason("a" * 4000, "b" * 4000) is None
     assert reason("a" * 4000, "b" * 4001) == reason("a" * 4001, "b" * 4000) == "long"
-    assert reason("a" * 4001, "b" * 4001, Rules(max_characters=0)) is None
-    assert reason("abc", "ab", Rules(max_characters=2)) == "long"
+    assert reason("a" * 4001, "b" * 4001, FilterConfig(max_characters=0)) is None
+    assert reason("abc", "ab", FilterConfig(max_characters=2)) == "long"
 
 
 def test_ratio() -> None:
@@ -36,19 +37,19 @@ def test_ratio() -> None:
     assert reason("a", "b" * 107) == reason("b" * 107, "a") == "ratio"
     assert reason("語" * 100, "b" * 1900) is None  # three bytes a character: (1900 + 20) / (300 + 20) = 6
     assert reason("語" * 100, "b" * 1901) == "ratio"
-    assert reason("a", "b" * 107, Rules(max_ratio=0)) is None
+    assert reason("a", "b" * 107, FilterConfig(max_ratio=0)) is None
 
 
 def test_identical() -> None:
     assert reason("New York City", "New York City") is None
     assert reason("This was not translated.", "This was not translated.") == "identical"
     assert reason("This was not translated.", "this was not translated.") is None
-    assert reason("This was not translated.", "This was not translated.", Rules(identical_words=0)) is None
-    assert reason("OK", "OK", Rules(identical_words=1)) == "identical"
+    assert reason("This was not translated.", "This was not translated.", FilterConfig(identical_words=0)) is None
+    assert reason("OK", "OK", FilterConfig(identical_words=1)) == "identical"
 
 
 def test_duplicates() -> None:
-    judge = Judge(Rules())
+    judge = PairFilter(FilterConfig())
     pairs = [
         Pair("a", "b"),
         Pair("a", "c"),
@@ -57,13 +58,13 @@ def test_duplicates() -> None:
         Pair("a", "b", "en", "de"),
     ]  # one may name what another leaves out
     assert [judge.reason(pair) for pair in pairs] == [None, None, "empty", None, "duplicate"]
-    lenient = Judge(Rules(drop_duplicates=False))
+    lenient = PairFilter(FilterConfig(drop_duplicates=False))
     assert [lenient.reason(pair) for pair in pairs if pair.target] == [None] * 4
 
 
 def test_a_wrong_rule_is_told() -> None:
     with pytest.raises(UserError, match="did you mean 'max_ratio'"):
-        Rules(max_ration=3)  # type: ignore[call-arg]
+        FilterConfig(max_ration=3)  # type: ignore[call-arg]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 8) | st.integers(2**64 - 8, 2**64 - 1)))
@@ -89,7 +90,7 @@ def test_hash_set_takes_few_bytes() -> None:
 
 
 def test_report_adds_up_and_shows_examples() -> None:
-    judge, report = Judge(Rules()), Report()
+    judge, report = PairFilter(FilterConfig()), Report()
     pairs = [
         *(Pair(f"n {n}", "", "en", "de", f"a.tsv:{n}") for n in range(5)),
         Pair("one", "eins", "en", "de", "a.tsv:6"),

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from pellucid.config import FilterConfig
 from pellucid.errors import UserError
-from pellucid.text.readers import Aligned, Pair, Pairs, Report, Rules
+from pellucid.text.readers import Aligned, Pair, Pairs, Report
 
-NO_RULES = Rules(drop_empty=False, max_characters=0, max_ratio=0, identical_words=0, drop_duplicates=False)
+NO_RULES = FilterConfig(drop_empty=False, max_characters=0, max_ratio=0, identical_words=0, drop_duplicates=False)
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
 
 # U+FEFF is left out because at the start of a file it is a byte order mark, which has a test of its own.
@@ -33,7 +34,9 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def read(*inputs: Path | Aligned, languages: tuple[str, str] | None = None, rules: Rules = NO_RULES) -> list[Pair]:
+def read(
+    *inputs: Path | Aligned, languages: tuple[str, str] | None = None, rules: FilterConfig = NO_RULES
+) -> list[Pair]:
     return list(Pairs(inputs, languages, rules))
 
 
@@ -343,4 +346,4 @@ def test_several_inputs_in_order_and_again(tmp_path: Path) -> None:
 def test_nothing_left_is_an_error_that_says_why(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "one\t\n\teins\n")
     with pytest.raises(UserError, match=r"no pair is left[\s\S]*empty side +2"):
-        read(path, rules=Rules())
+        read(path, rules=FilterConfig())

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.config import TrainConfig, preset
+from pellucid.config import DataConfig, FilterConfig, TrainConfig, preset
 from pellucid.errors import UserError
-from pellucid.text.readers import Rules
-from pellucid.training.data import DataConfig, prepare
+from pellucid.training.data import prepare
 
 
 def test_earlier_pairs_are_known_by_any_name_of_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +20,7 @@ def test_earlier_pairs_are_known_by_any_name_of_their_file(tmp_path: Path, monke
         Path(f"{name}.tsv").write_text(lines, encoding="utf-8")
     relative = DataConfig(pairs="new.tsv", earlier_pairs="old.tsv", valid_pairs="new.tsv", earlier_share=0.25)
     for data in (relative, relative.absolute()):
-        prepared = prepare(data, Rules(), preset("tiny", vocabulary=300), TrainConfig())
+        prepared = prepare(data, FilterConfig(), preset("tiny", vocabulary=300), TrainConfig())
         assert len(prepared.train_pairs) == 60
         assert len(prepared.epoch_pairs(seed=1, epoch=0)) == 60 + 20  # a quarter is of earlier pairs
 

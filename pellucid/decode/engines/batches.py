@@ -73,7 +73,7 @@ def search_in_batches(
             batch = [sentences[place] for place in places]
             source = np.array([sentence.source for sentence in batch], dtype=np.int64)
             results = search(
-                step_of_language, start(source), batch, config, model.most_positions, _placed(watch, places)
+                step_of_language, start(source), batch, config, model.max_positions, _placed(watch, places)
             )
             for place, result in zip(places, results, strict=True):
                 found[place] = result

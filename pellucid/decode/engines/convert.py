@@ -93,7 +93,7 @@ def check_supported(config: ModelConfig) -> None:
 
 def converted_positions(config: ModelConfig) -> int | None:
     """How many positions the converted form has; None: as many as are asked for."""
-    return None if config.positions == "rotary" else config.most_positions or POSITIONS
+    return None if config.positions == "rotary" else config.max_positions or POSITIONS
 
 
 def _vocabulary(tokenizer: Tokenizer, size: int, directory: Path) -> list[str]:

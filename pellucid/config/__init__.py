@@ -1,0 +1,27 @@
+"""Every setting of a model, its training data, its training, its decoding and its service, declared once.
+
+The same names are used in Python, in TOML and JSON files, after `--set`, as options of the command line and as HTTP
+parameters.
+"""
+
+from pellucid.config.data import KEEP_ALL, DataConfig, FilterConfig, file_list
+from pellucid.config.decode import DecodeConfig, Stopping, Strategy
+from pellucid.config.model import PRESETS, ModelConfig, PositionLayout, preset
+from pellucid.config.serve import ServeConfig
+from pellucid.config.train import TrainConfig
+
+__all__ = [
+    "KEEP_ALL",
+    "PRESETS",
+    "DataConfig",
+    "DecodeConfig",
+    "FilterConfig",
+    "ModelConfig",
+    "PositionLayout",
+    "ServeConfig",
+    "Stopping",
+    "Strategy",
+    "TrainConfig",
+    "file_list",
+    "preset",
+]

@@ -1,0 +1,129 @@
+"""The settings of the training data: where pairs come from, and which of them are left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pellucid.errors import Problem, counted, nearest
+from pellucid.fields import Config, setting
+
+CORPORA = ("dates", "reports")  # that `pellucid.text.generated` makes
+Files = str | list[str] | None
+PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fields that name files
+
+
+class DataConfig(Config):
+    """Where the pairs come from: two aligned files, files of pairs, or a generated corpus."""
+
+    source: str | list[str] | None = setting(default=None, help="files of source texts, one per line (also .gz, .xz)")
+    target: str | list[str] | None = setting(default=None, help="files of their translations, line by line")
+    pairs: str | list[str] | None = setting(default=None, help="files of pairs: .tsv, .jsonl, .tmx (also .gz, .xz)")
+    corpus: str | None = setting(default=None, help="generated corpus: dates or reports")
+    valid_source: str | list[str] | None = setting(
+        default=None, help="validation source texts; default: 1% of the pairs are held out"
+    )
+    valid_target: str | list[str] | None = setting(default=None, help="their translations")
+    valid_pairs: str | list[str] | None = setting(default=None, help="files of validation pairs")
+    earlier_source: str | list[str] | None = setting(
+        default=None, help="source texts of an earlier training, mixed in when fine-tuning to prevent forgetting"
+    )
+    earlier_target: str | list[str] | None = setting(default=None, help="their translations")
+    earlier_pairs: str | list[str] | None = setting(default=None, help="files of pairs of an earlier training")
+    earlier_share: float = setting(default=0.5, help="share of earlier pairs in an epoch", minimum=0, maximum=0.99)
+    source_language: str | None = setting(default=None, help="language code of the source (--from)")
+    target_language: str | None = setting(default=None, help="language code of the target (--to)")
+    both_ways: bool = setting(
+        default=False, help="train both directions in one model, selected by a language tag before the source"
+    )
+    joint: bool = setting(default=True, help="one vocabulary shared by both sides")
+    longest: int = setting(default=256, help="maximum tokens per side; longer pairs are left out", minimum=8)
+
+    def conflicts(self) -> list[Problem]:
+        problems = []
+        given = [name for name in ("source", "pairs", "corpus") if getattr(self, name)]
+        if len(given) != 1 and given != ["source", "pairs"]:
+            what = f"{' and '.join(given)} given together" if given else "no pairs given"
+            problems.append(Problem(what, "data", "give --source and --target, or --pairs, or --corpus"))
+        if self.corpus is not None and self.corpus not in CORPORA:
+            problems.append(Problem(f"unknown corpus {self.corpus!r}", "corpus", nearest(self.corpus, CORPORA)))
+        for prefix in PREFIXES.values():
+            sources, targets = file_list(getattr(self, f"{prefix}source")), file_list(getattr(self, f"{prefix}target"))
+            if len(sources) != len(targets):
+                what = f"{counted(len(sources), 'file')} of sources, {len(targets)} of targets"
+                problems.append(Problem(what, f"{prefix}source", "give them in pairs, in the same order"))
+        for name in (name for names in self._files().values() for name in names):
+            shown = name.encode("utf-8", "replace").decode()
+            if shown != name:
+                remedy = "rename it: the config of a run, which is UTF-8, must name it"
+                problems.append(Problem("the name is not UTF-8", shown, remedy))
+        return problems + self._language_conflicts()
+
+    def _language_conflicts(self) -> list[Problem]:
+        problems = []
+        if (self.source_language is None) != (self.target_language is None):
+            problems.append(Problem("one language without the other", "source_language", "give both --from and --to"))
+        if self.both_ways and self.corpus is not None:
+            problems.append(Problem("a generated corpus has its own directions", "both_ways", "leave it out"))
+        elif self.both_ways and self.source_language is None:
+            problems.append(Problem("needs the languages of both sides", "both_ways", "add --from and --to"))
+        if self.languages and self.languages[0] == self.languages[1]:
+            problems.append(Problem("the same language on both sides", "target_language", "give two codes"))
+        if self.both_ways and not self.joint:
+            problems.append(Problem("needs one joint vocabulary", "both_ways", "leave joint as it is"))
+        return problems
+
+    def _files(self) -> dict[str, list[str]]:
+        """The files of every field that names some."""
+        names = [prefix + kind for prefix in PREFIXES.values() for kind in ("source", "target", "pairs")]
+        return {name: files for name in names if (files := file_list(getattr(self, name)))}
+
+    def absolute(self) -> DataConfig:
+        """The same with full paths, so that a run can be resumed from any working directory."""
+        return self.changed(
+            **{name: [str(Path(path).resolve()) for path in files] for name, files in self._files().items()}
+        )
+
+    @property
+    def languages(self) -> tuple[str, str] | None:
+        """The requested languages, source and target."""
+        if self.source_language is None or self.target_language is None:
+            return None
+        return self.source_language, self.target_language
+
+    @property
+    def directions(self) -> list[tuple[str, str]]:
+        """What the model shall translate, as (source, target) codes; one direction needs no codes."""
+        if self.corpus == "reports":
+            return [("report", "summary"), ("summary", "report")]
+        if self.languages is None:
+            return []
+        return [self.languages, self.languages[::-1]] if self.both_ways else [self.languages]
+
+
+def file_list(value: Files) -> list[str]:
+    """One file or several, as a list."""
+    return [value] if isinstance(value, str) else list(value or [])
+
+
+class FilterConfig(Config):
+    """Which pairs are left out of training. The defaults leave out little; 0 or false switches a filter off."""
+
+    drop_empty: bool = setting(default=True, help="leave out pairs with an empty side")
+    max_characters: int = setting(
+        default=4000, help="maximum characters per side; longer pairs are left out, not cut; 0: no limit", minimum=0
+    )
+    max_ratio: float = setting(
+        default=6.0,
+        help="maximum length ratio of the sides, in bytes of UTF-8 plus 20; 0: no limit",
+        minimum=0,
+    )
+    identical_words: int = setting(
+        default=4,
+        help="leave out pairs with equal sides of at least this many words (shorter ones may be names); 0: keep all",
+        minimum=0,
+    )
+    drop_duplicates: bool = setting(default=True, help="leave out pairs that occurred before (same source and target)")
+
+
+# For test sets, of which nothing is left out.
+KEEP_ALL = FilterConfig(drop_empty=False, max_characters=0, max_ratio=0.0, identical_words=0, drop_duplicates=False)

@@ -1,0 +1,170 @@
+"""The shape of a model, and the presets."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pellucid.errors import Problem, UserError, nearest
+from pellucid.fields import Config, setting
+
+PositionLayout = Literal["interleaved", "halves"]
+
+
+class ModelConfig(Config):
+    """The shape of a model. The defaults are the base model of "Attention Is All You Need"."""
+
+    vocabulary: int | None = setting(
+        default=None, help="size of the vocabulary that both sides share; default: chosen from the corpus", minimum=4
+    )
+    source_vocabulary: int | None = setting(
+        default=None, help="size of the source vocabulary, where the sides have separate ones", minimum=4
+    )
+    target_vocabulary: int | None = setting(
+        default=None, help="size of the target vocabulary, where the sides have separate ones", minimum=4
+    )
+    d_model: int = setting(default=512, help="size of the vector of each token (embedding size)", minimum=1)
+    heads: int = setting(default=8, help="attention heads; each has size d_model / heads", minimum=1)
+    kv_heads: int | None = setting(
+        default=None,
+        help="key and value heads, each shared by a group of query heads (grouped-query attention); default: heads",
+        minimum=1,
+    )
+    feed_forward: int = setting(default=2048, help="size of the hidden layer of the feed-forward network", minimum=1)
+    encoder_layers: int = setting(default=6, help="number of encoder layers", minimum=1)
+    decoder_layers: int = setting(default=6, help="number of decoder layers", minimum=1)
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = setting(
+        default="sinusoidal", help="positional encoding: sinusoidal, learned, rotary, none"
+    )
+    position_layout: PositionLayout = setting(
+        default="interleaved",
+        help="order of sines and cosines (or rotated pairs): alternating as in the paper (interleaved), or two halves",
+    )
+    max_length: int = setting(
+        default=512, help="number of positions in the table of learned positional encodings", minimum=1
+    )
+    norm: Literal["layer", "rms", "batch"] = setting(default="layer", help="normalisation: layer, rms, batch")
+    norm_place: Literal["pre", "post"] = setting(
+        default="post", help="post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))"
+    )
+    activation: Literal["relu", "gelu", "silu", "swiglu"] = setting(
+        default="relu", help="activation function of the feed-forward network: relu, gelu, silu, swiglu"
+    )
+    tie: Literal["all", "decoder", "none"] = setting(
+        default="all",
+        help="which embeddings share one matrix: source, target and output (all); target and output (decoder); none",
+    )
+    embedding_scale: bool = setting(default=True, help="multiply embeddings by sqrt(d_model)")
+    embedding_norm: bool = setting(default=False, help="normalise the sum of embedding and positional encoding")
+    bias: bool = setting(default=True, help="biases in the linear maps of the layers")
+    output_bias: bool = setting(default=False, help="bias of the output layer (the logits)")
+    dropout: float = setting(
+        default=0.1,
+        help="dropout probability of every sublayer's output and of the embeddings",
+        minimum=0,
+        maximum=0.95,
+    )
+    attention_dropout: float = setting(
+        default=0.0, help="dropout probability of the attention weights", minimum=0, maximum=0.95
+    )
+    activation_dropout: float = setting(
+        default=0.0, help="dropout probability of the feed-forward network's hidden layer", minimum=0, maximum=0.95
+    )
+
+    def conflicts(self) -> list[Problem]:
+        problems = []
+        if self.d_model % self.heads:
+            fitting = [h for h in range(1, self.d_model + 1) if self.d_model % h == 0]
+            near = min(fitting, key=lambda h: abs(h - self.heads))
+            problems.append(
+                Problem(
+                    f"{self.d_model} is not divisible by heads {self.heads}", "d_model", f"for instance heads={near}"
+                )
+            )
+        elif self.positions == "rotary" and self.d_head % 2:
+            remedy = "choose d_model and heads so that d_model / heads is even"
+            problems.append(Problem(f"rotary positions need an even head size, not {self.d_head}", "positions", remedy))
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            problems.append(
+                Problem(f"sinusoidal positions need an even d_model, not {self.d_model}", "d_model", "add 1")
+            )
+        if self.kv_heads is not None and self.heads % self.kv_heads:
+            problems.append(
+                Problem(
+                    f"heads {self.heads} is not divisible by it ({self.kv_heads})",
+                    "kv_heads",
+                    "give a divisor of heads",
+                )
+            )
+        both = self.source_vocabulary is not None and self.target_vocabulary is not None
+        either = self.source_vocabulary is not None or self.target_vocabulary is not None
+        if either and not both:
+            missing = "source_vocabulary" if self.source_vocabulary is None else "target_vocabulary"
+            problems.append(
+                Problem("missing, though the other side is given", missing, "give both, or vocabulary alone")
+            )
+        if either and self.vocabulary is not None:
+            problems.append(Problem("given beside a vocabulary for each side", "vocabulary", "give one or the other"))
+        if either and self.tie == "all":
+            problems.append(
+                Problem("'all' needs one shared vocabulary", "tie", "tie='decoder' or 'none', or give vocabulary alone")
+            )
+        return problems
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.heads
+
+    @property
+    def key_heads(self) -> int:
+        """Heads of keys and values: fewer than `heads` when groups of queries share them."""
+        return self.kv_heads or self.heads
+
+    @property
+    def max_positions(self) -> int | None:
+        """Number of positions in a learned table; None: unlimited."""
+        return self.max_length if self.positions == "learned" else None
+
+    @property
+    def source_tokens(self) -> int:
+        return self._tokens(self.source_vocabulary)
+
+    @property
+    def target_tokens(self) -> int:
+        return self._tokens(self.target_vocabulary)
+
+    def _tokens(self, side: int | None) -> int:
+        size = side or self.vocabulary
+        if size is None:
+            raise UserError("not given", "vocabulary", "give the number of tokens, or learn a tokenizer first")
+        return size
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # Small models have pre-norm: it learns faster and forgives high learning rates.
+    "tiny": {
+        "d_model": 128,
+        "heads": 4,
+        "feed_forward": 256,
+        "encoder_layers": 4,
+        "decoder_layers": 4,
+        "norm_place": "pre",
+    },
+    "small": {
+        "d_model": 256,
+        "heads": 4,
+        "feed_forward": 1024,
+        "encoder_layers": 6,
+        "decoder_layers": 3,
+        "norm_place": "pre",
+    },
+    # The paper's two.
+    "base": {},
+    "big": {"d_model": 1024, "heads": 16, "feed_forward": 4096, "dropout": 0.3},
+}
+
+
+def preset(name: str, **values: Any) -> ModelConfig:
+    """The model of a preset, with some of its fields changed."""
+    if name not in PRESETS:
+        raise UserError(f"unknown preset {name!r}", "preset", nearest(name, PRESETS))
+    return ModelConfig(**{**PRESETS[name], **values})

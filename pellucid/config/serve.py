@@ -1,0 +1,50 @@
+"""The settings of the HTTP service. Where LibreTranslate has a flag of the same meaning, the name is the same."""
+
+from __future__ import annotations
+
+from pellucid.errors import Problem
+from pellucid.fields import Config, setting
+
+
+class ServeConfig(Config):
+    """The limits of a request and of the service. -1 lifts a limit, where it can be lifted."""
+
+    char_limit: int = setting(default=10_000, help="maximum characters per request, over all its texts", minimum=-1)
+    bytes_limit: int = setting(default=262_144, help="maximum bytes of a request's body", minimum=-1)
+    batch_limit: int = setting(default=100, help="maximum texts per request", minimum=-1)
+    beam_limit: int = setting(default=10, help="maximum beam size", minimum=-1)
+    alternatives_limit: int = setting(default=5, help="maximum alternatives per text", minimum=-1)
+    output_limit: int = setting(default=1024, help="maximum tokens of a translated sentence", minimum=-1)
+    req_limit: int = setting(
+        default=600, help="maximum requests per minute and client; each text of a list counts", minimum=-1
+    )
+    req_time_cost: float = setting(
+        default=-1.0,
+        help="seconds of processing that count as one request, where that is more than its texts; -1: off",
+        minimum=-1,
+    )
+    queue_limit: int = setting(default=256, help="maximum requests queued or in progress", minimum=1)
+    timeout: float = setting(default=60.0, help="seconds after which a request is aborted", minimum=0.01)
+    threads: int | None = setting(
+        default=None, help="batches translated at the same time; default: one per core", minimum=1
+    )
+    api_keys: str | None = setting(
+        default=None,
+        help="file of API keys, one per line: KEY, or KEY 60 for a req_limit of its own",
+    )
+    metrics_auth_token: str | None = setting(default=None, help="bearer token that /metrics requires")
+    cors_origin: str | None = setting(
+        default=None, help="origin whose pages may call the service from a browser, or *; default: its own page only"
+    )
+    disable_web_ui: bool = setting(default=False, help="serve the API without the page")
+
+    def conflicts(self) -> list[Problem]:
+        if 0 <= self.beam_limit <= self.alternatives_limit:
+            what = f"{self.alternatives_limit} alternatives need a beam of {self.alternatives_limit + 1}"
+            return [Problem(what, "alternatives_limit", f"at most {self.beam_limit - 1}, or raise beam_limit")]
+        return []
+
+
+def exceeds(amount: float, limit: float) -> bool:
+    """Whether a limit is exceeded; -1 is no limit."""
+    return 0 <= limit < amount
