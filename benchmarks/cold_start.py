@@ -21,9 +21,9 @@ from benchmarks.harness import CACHE, Goal, Report, interleave, options, ratios,
 from benchmarks.peers.environments import environment
 from benchmarks.peers.worker import Worker
 from benchmarks.translators import lay_out
-from pellucid.decode.engines.convert import content_hash
-from pellucid.decode.models import DEFAULT, find_model
+from pellucid.decode.engines.ctranslate2.convert import content_hash
 from pellucid.errors import UserError
+from pellucid.model_directory.find import find_model
 from pellucid.text.tokenizer import END, SPECIALS, Tokenizers
 
 TEXT = "Hello."

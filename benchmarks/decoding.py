@@ -21,7 +21,7 @@ from benchmarks.drawing import publish
 from benchmarks.harness import Goal, Report, Spread, interleave, options, ratios, spread
 from benchmarks.peers.worker import Worker
 from benchmarks.translators import COMPUTE_TYPES, Contenders, Setting, each_search, model_options, sentences
-from pellucid.metrics import bleu
+from pellucid.evaluation.metrics import bleu
 
 OURS = "pellucid"
 DOCUMENTED, BEST = "CTranslate2 as documented", "CTranslate2 at its best"

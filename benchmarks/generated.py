@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import pellucid
 from pellucid.config import preset
-from pellucid.metrics import Score, exact_match, rouge_l
+from pellucid.evaluation.metrics import Score, exact_match, rouge_l
 from pellucid.text.generated import CORPORA
 
 UNSEEN = 1000

@@ -33,9 +33,9 @@ import pellucid
 from benchmarks import corpora
 from benchmarks.harness import CACHE, ROOT, Goal, Report, options, picture, spread
 from pellucid.config import DecodeConfig, file_list
-from pellucid.describe import describe
 from pellucid.errors import UserError
-from pellucid.metrics import Score, bleu
+from pellucid.evaluation.metrics import Score, bleu
+from pellucid.model_directory.describe import describe
 from pellucid.training.api import resume_run, start_run
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings, read_toml

@@ -52,7 +52,7 @@ def main() -> None:
 
 def made_up(model: str) -> list[str]:
     """Texts of words that the model has seen, of different lengths, always the same."""
-    from pellucid.decode.models import find_model
+    from pellucid.model_directory.find import find_model
     from pellucid.text.tokenizer import Tokenizers
 
     tokenizer = Tokenizers.load(find_model(model)).source

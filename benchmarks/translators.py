@@ -23,9 +23,9 @@ from benchmarks.peers.environments import environment
 from benchmarks.peers.job import Job
 from benchmarks.peers.worker import Worker
 from pellucid.config import preset
-from pellucid.decode.engines.convert import content_hash, convert
-from pellucid.decode.models import DEFAULT, find_model
-from pellucid.text.languages import LanguageIdentifier
+from pellucid.decode.engines.ctranslate2.convert import content_hash, convert
+from pellucid.model_directory.find import find_model
+from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import Tokenizers
 
 SEARCHES = {"greedy": 1, "beam 5": 5}

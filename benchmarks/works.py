@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks import corpora
 from benchmarks.harness import CACHE
 from pellucid.config import DataConfig, FilterConfig, ModelConfig, TrainConfig, preset
-from pellucid.describe import describe
+from pellucid.model_directory.describe import describe
 from pellucid.text.batch import Batch, batches
 from pellucid.text.tokenizer import END
 from pellucid.training.data import Data, prepare

@@ -1,4 +1,4 @@
-"""Make the model of a run ready to ship: float16 weights, and CTranslate2's int8 forms beside them.
+"""Make the model of a run ready to ship: float16 weights, and models converted to int8 for CTranslate2 beside them.
 
     python recipes/ship.py runs/tatoeba-en-de pellucid/models/en-de
 
@@ -8,34 +8,23 @@ The card (README.md) of the target directory is kept if there is one: its words 
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 
 import torch
 
-from pellucid.decode.engines.convert import convert
-from pellucid.decode.models import find_model
+from pellucid.decode.engines.ctranslate2.convert import convert
+from pellucid.model_directory import ModelDirectory
 from pellucid.nn import Transformer
-from pellucid.text.target_tokens import FILE as TARGET_TOKENS
-from pellucid.text.target_tokens import TargetTokens
-from pellucid.text.tokenizer import Tokenizers
 
 
 def ship(run: Path, target: Path) -> None:
-    model = find_model(run)
-    Transformer.load(model).save(target, dtype=torch.float16)
-    (target / TARGET_TOKENS).unlink(missing_ok=True)  # an earlier model's
-    for path in model.iterdir():
-        if path.suffix == ".json" and path.name != "config.json":
-            shutil.copyfile(path, target / path.name)
-    if not (target / "README.md").exists():
-        shutil.copyfile(model / "README.md", target / "README.md")
-    shutil.rmtree(target / "ctranslate2", ignore_errors=True)
-    convert(target, target / "ctranslate2", "int8")
-    for language in TargetTokens.load(target, Tokenizers.load(target)).ids:
-        convert(target, target / "ctranslate2" / language, "int8", language)
-    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    print(f"{target}: {size / 1e6:.1f} MB")
+    model = ModelDirectory.find(run)
+    card = ModelDirectory(target).card or model.card
+    weights = Transformer.load(model).arrays(torch.float16)
+    shipped = ModelDirectory.save(target, model.config, weights, model.metadata, card)
+    for language in (None, *shipped.restriction.ids):
+        convert(shipped, shipped.converted(language), "int8", language)
+    print(f"{target}: {shipped.facts()['bytes'] / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ from hypothesis import settings
 from safetensors.numpy import save_file
 
 from pellucid.config import ModelConfig, TrainConfig
-from pellucid.shapes import weight_shapes
-from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.limits import USUAL, save_longest
+from pellucid.model_directory.length_limit import DEFAULT, save_length_limit
+from pellucid.model_directory.shapes import weight_shapes
+from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers
 
 settings.register_profile("pellucid", deadline=None, derandomize=True, max_examples=50)
@@ -121,5 +121,5 @@ def number_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PELLUCID_CACHE", str(folder / "cache"))
         run = pellucid.train(data, folder / "run", model.changed(norm_place="pre"), train)
-    save_longest(run.model, USUAL)  # it learned from short texts, and tests give it long ones whole
+    save_length_limit(run.model, DEFAULT)  # it learned from short texts, and tests give it long ones whole
     return run.model

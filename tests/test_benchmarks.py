@@ -26,8 +26,8 @@ from benchmarks.peers.worker import Worker
 from benchmarks.training import ALLOCATOR, MATMUL, PELLUCID, USERS, Rates, report
 from benchmarks.translators import Setting, model_options, models
 from pellucid.config import ModelConfig
-from pellucid.decode.models import DEFAULT, find_model
 from pellucid.errors import UserError
+from pellucid.model_directory.find import find_model
 from pellucid.text.batch import Batch
 from pellucid.training.loop import begin, updates
 from pellucid.training.run import Run

@@ -11,7 +11,7 @@ import pytest
 from pellucid.config import PRESETS, DecodeConfig, FilterConfig, ModelConfig, ServeConfig, TrainConfig, preset
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import Config, parse_settings, parse_value
-from pellucid.shapes import weight_shapes
+from pellucid.model_directory.shapes import weight_shapes
 
 CONFIGS: tuple[type[Config], ...] = (ModelConfig, TrainConfig, DecodeConfig, FilterConfig, ServeConfig)
 

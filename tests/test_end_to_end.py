@@ -9,7 +9,7 @@ import pytest
 
 import pellucid
 from pellucid.config import preset
-from pellucid.metrics import exact_match
+from pellucid.evaluation.metrics import exact_match
 
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 

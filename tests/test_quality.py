@@ -8,7 +8,7 @@ from math import exp, log
 
 import pytest
 
-from pellucid.metrics import bleu
+from pellucid.evaluation.metrics import bleu
 
 
 def multi_bleu(translations: list[str], references: list[str]) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import pellucid
-from pellucid.decode.engines.convert import content_hash, made_of
-from pellucid.decode.models import DEFAULT, find_model
-from pellucid.decode.verify import verify
+from pellucid.decode.engines.ctranslate2.convert import content_hash, made_of
+from pellucid.evaluation.verify import verify
+from pellucid.model_directory.find import find_model
 
 MOST_BYTES = 25_000_000
 

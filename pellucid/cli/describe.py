@@ -10,11 +10,18 @@ import typer
 
 from pellucid.config import ModelConfig
 from pellucid.config import preset as preset_config
-from pellucid.describe import BEAM, PAPER_FLOPS, PAPER_VOCABULARY, SENTENCE, Description, Part, matmul_rate
-from pellucid.describe import describe as describe_model
 from pellucid.errors import UserError
 from pellucid.fields import parse_settings
-from pellucid.model_files import read_config
+from pellucid.model_directory.describe import (
+    BEAM,
+    PAPER_FLOPS,
+    PAPER_VOCABULARY,
+    SENTENCE,
+    Component,
+    Description,
+    matmul_rate,
+)
+from pellucid.model_directory.describe import describe as describe_model
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,9 +65,9 @@ def _chosen(preset: str | None, model: str | None, values: dict[str, Any]) -> tu
     if preset is not None and model is not None:
         raise UserError("both are given", "--preset and --model", "give one of them")
     if model is not None:
-        from pellucid.decode.models import find_model
+        from pellucid.model_directory import ModelDirectory
 
-        return f"model {model}", read_config(find_model(model)).changed(**values)
+        return f"model {model}", ModelDirectory.find(model).config.changed(**values)
     title = f"preset {preset or 'base'}"
     if not {"vocabulary", "source_vocabulary", "target_vocabulary"} & values.keys():
         values = values | {"vocabulary": PAPER_VOCABULARY}
@@ -86,7 +93,7 @@ def show(console: Console, title: str, description: Description, training: dict[
         _parts(console, description),
         f"A source token passes {description.multiply_adds('source'):,} multiply-adds (keys and values of "
         f"cross-attention are made from it), a target token {description.multiply_adds('target'):,}. In each of the "
-        f"{description.attentions} attentions a query adds {description.multiply_adds_a_key:,} for every key it sees.",
+        f"{description.attentions} attentions a query adds {description.multiply_adds_per_key:,} per key.",
         _costs(console, description),
     ]
     if training:
@@ -116,11 +123,11 @@ def _summary(title: str, description: Description) -> str:
 def _parts(console: Console, description: Description) -> Table:
     config = description.config
     table = _table(console, "part", "shape", "weights", "biases", "multiply-adds")
-    for part in description.parts:
+    for part in description.components:
         if part.layers == 1 and ".layers." not in part.name:
             table.add_row(_words(part, config), _shape(part), *_numbers(part.weights, part.biases, part.multiply_adds))
     for stack in ("encoder", "decoder"):
-        inside = [part for part in description.parts if part.name.startswith(f"{stack}.layers.")]
+        inside = [part for part in description.components if part.name.startswith(f"{stack}.layers.")]
         layers = inside[0].layers
         table.add_section()
         table.add_row(f"{stack}, each of {layers} layers" if layers > 1 else f"{stack}, its one layer", style="bold")
@@ -129,11 +136,11 @@ def _parts(console: Console, description: Description) -> Table:
             table.add_row(f"  {_words(part, config)}", _shape(part), *numbers)
         table.add_row("  all layers", "", *_sums(inside), style="bold")
     table.add_section()
-    table.add_row("the model", "", *_sums(description.parts), style="bold")
+    table.add_row("the model", "", *_sums(description.components), style="bold")
     return table
 
 
-def _words(part: Part, config: ModelConfig) -> str:
+def _words(part: Component, config: ModelConfig) -> str:
     """encoder.layers.*.self_attention_residual.norm -> self-attention norm."""
     match part.name, config.tie:
         case "source_embedding", "all":
@@ -146,11 +153,11 @@ def _words(part: Part, config: ModelConfig) -> str:
     return name.replace("_", "-").replace(".", " ")
 
 
-def _shape(part: Part) -> str:
+def _shape(part: Component) -> str:
     return " × ".join(f"{side:,}" for side in part.shape)
 
 
-def _sums(parts: list[Part]) -> list[str]:
+def _sums(parts: list[Component]) -> list[str]:
     return _numbers(
         sum(part.layers * part.weights for part in parts),
         sum(part.layers * part.biases for part in parts),

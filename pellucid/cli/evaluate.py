@@ -11,12 +11,11 @@ import typer
 
 from pellucid.cli.pairs import read_pairs, unseen_pairs
 from pellucid.cli.streams import one_line
-from pellucid.config import DecodeConfig
-from pellucid.decode.models import DEFAULT
+from pellucid.config import DEFAULT_MODEL, DecodeConfig
 from pellucid.errors import UserError, nearest
 
 if TYPE_CHECKING:
-    from pellucid.decode.evaluation import Evaluation
+    from pellucid.evaluation.evaluate import Evaluation
 
 GIVEN = "given translations"
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
@@ -48,9 +47,9 @@ def evaluate(
 
     pellucid evaluate --source test.en --target test.de --from en --to de
     """
-    from pellucid.decode import evaluation
     from pellucid.decode.translator import load
-    from pellucid.metrics import all_scores, compare, looks_tokenised
+    from pellucid.evaluation import evaluate as evaluation
+    from pellucid.evaluation.metrics import all_scores, compare, looks_tokenised
 
     if not (corpus or source or target or pairs):
         raise UserError("there is nothing to evaluate", "", "give --source and --target, --pairs, or --corpus")
@@ -69,12 +68,13 @@ def evaluate(
         made = _lines(translations)
         evaluation.check_lengths(made, references, "translations", str(translations))
         results.append(evaluation.Evaluation(GIVEN, made, all_scores(made, references)))
-    names = model or ([DEFAULT] if translations is None else [])
+    names = model or ([DEFAULT_MODEL] if translations is None else [])
     if len({GIVEN, *names}) <= len(names):
         raise UserError("a model is given twice", "--model", "give different ones")
     translators = {name: load(name, engine, compute_type=compute_type) for name in names}  # type: ignore[arg-type]
     for name, translator in translators.items():
-        results.append(evaluation.evaluate(name, translator, sources, references, from_, to, config))
+        given = translator.source_texts(sources, from_, to)
+        results.append(evaluation.evaluate(name, translator, given, references, config))
     first = results[0]
     groups = evaluation.by_length(sources, first.translations, references)
     differences = compare({each.name: each.translations for each in results}, references) if results[1:] else {}
@@ -98,7 +98,7 @@ def evaluate(
 
 
 def _lines(path: Path) -> list[str]:
-    from pellucid.text.files import lines
+    from pellucid.text.readers.files import lines
 
     return [line.strip() for _, line in lines(path)]  # as the references are read
 

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.streams import standard_input, write_file
-from pellucid.decode.models import DEFAULT
+from pellucid.config import DEFAULT_MODEL
 
 
 def explain(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence, or - for the standard input.")],
-    model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,
+    model: Annotated[
+        str, typer.Option(help="The name of a model that ships, or a model or run directory.")
+    ] = DEFAULT_MODEL,
     from_: Annotated[str | None, typer.Option("--from", help="Source language; left out or auto: detected.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Target language; may be left out if there is one.")] = None,
     target_text: Annotated[

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from pellucid.decode.models import DEFAULT, find_model, shipped_models
+from pellucid.config import DEFAULT_MODEL
 from pellucid.errors import UserError
+from pellucid.model_directory import ModelDirectory, shipped_models
 
 
 def models(
@@ -21,9 +21,9 @@ def models(
         names = words[1:] if words[0] == "show" else words
         if len(names) > 1:
             raise UserError(f"{len(names)} names", "models", "one at a time: pellucid models show NAME")
-        _show(find_model(names[0] if names else DEFAULT), as_json)
+        _show(ModelDirectory.find(names[0] if names else DEFAULT_MODEL), as_json)
         return
-    found = {name: facts(path) for name, path in shipped_models().items()}
+    found = {name: ModelDirectory(path).facts() for name, path in shipped_models().items()}
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
@@ -33,31 +33,8 @@ def models(
         typer.echo("No model ships with this copy. Train one: pellucid train --help", err=True)
 
 
-def facts(directory: Path) -> dict[str, Any]:
-    """What a model directory says of itself, without loading the weights."""
-    from math import prod
-
-    from pellucid.model_files import read_config
-    from pellucid.shapes import weight_shapes
-    from pellucid.text.languages import FILE as LANGUAGES
-    from pellucid.text.languages import LanguageIdentifier
-
-    config = read_config(directory)
-    languages = LanguageIdentifier.load(directory / LANGUAGES)
-    return {
-        "directory": str(directory),
-        "directions": [" → ".join(way) for way in languages.directions],
-        "parameters": sum(prod(shape) for shape in weight_shapes(config).values()),
-        "converted": (directory / "ctranslate2" / "model.bin").is_file(),
-        "bytes": sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()),
-        "config": config.to_dict(),
-    }
-
-
-def _show(directory: Path, as_json: bool) -> None:
-    about = facts(directory)
-    card = directory / "README.md"
-    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+def _show(directory: ModelDirectory, as_json: bool) -> None:
+    about, text = directory.facts(), directory.card
     if as_json:
         typer.echo(json.dumps({**about, "card": text}, indent=2, ensure_ascii=False))
         return

@@ -7,8 +7,8 @@ from dataclasses import replace
 from rich.console import Console
 
 from pellucid.cli.describe import duration, show
-from pellucid.describe import describe, matmul_rate
 from pellucid.errors import counted
+from pellucid.model_directory.describe import describe, matmul_rate
 from pellucid.training.api import check_budget, prepare_data, with_budget
 from pellucid.training.data import Data
 from pellucid.training.settings import Settings

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.pairs import read_pairs
-from pellucid.decode.models import DEFAULT
+from pellucid.config import DEFAULT_MODEL
 from pellucid.errors import UserError, counted
 
 
@@ -18,7 +18,9 @@ def score(
     source: Annotated[Path | None, typer.Option(help="A file of sources, one a line.")] = None,
     target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
     pairs: Annotated[Path | None, typer.Option(help="A file of pairs instead: .tsv, .jsonl or .tmx.")] = None,
-    model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,
+    model: Annotated[
+        str, typer.Option(help="The name of a model that ships, or a model or run directory.")
+    ] = DEFAULT_MODEL,
     from_: Annotated[str | None, typer.Option("--from", help="Source language.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Target language.")] = None,
     engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",
@@ -28,8 +30,8 @@ def score(
 
     pellucid score "Good morning." "Guten Morgen." --from en --to de
     """
-    from pellucid.decode.evaluation import score_pairs
     from pellucid.decode.translator import load
+    from pellucid.evaluation.evaluate import score_pairs
 
     if texts:
         if len(texts) != 2 or source or target or pairs:
@@ -39,7 +41,8 @@ def score(
         read = read_pairs(source, target, pairs, (from_, to))
         sides = [[pair.source for pair in read], [pair.target for pair in read]]
     translator = load(model, engine)  # type: ignore[arg-type]  # it says what is wrong with a wrong word
-    for given, wanted, scored in zip(*sides, score_pairs(translator, sides[0], sides[1], from_, to), strict=True):
+    scores = score_pairs(translator, translator.source_texts(sides[0], from_, to), sides[1])
+    for given, wanted, scored in zip(*sides, scores, strict=True):
         if as_json:
             tokens = [
                 {"token": token, "log_prob": log_prob}

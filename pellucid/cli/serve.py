@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from pellucid.config import ServeConfig
-from pellucid.decode.models import DEFAULT
+from pellucid.config import DEFAULT_MODEL, ServeConfig
 
 
 def serve(
-    model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,
+    model: Annotated[
+        str, typer.Option(help="The name of a model that ships, or a model or run directory.")
+    ] = DEFAULT_MODEL,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0: all there are.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")] = 5000,
     engine: Annotated[str, typer.Option(help="auto, ctranslate2, torch or reference.")] = "auto",

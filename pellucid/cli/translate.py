@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from pellucid.cli.streams import one_line, standard_input
-from pellucid.config import DecodeConfig
-from pellucid.decode.models import DEFAULT
+from pellucid.config import DEFAULT_MODEL, DecodeConfig
 from pellucid.errors import Problem, UserError, nearest
 
 if TYPE_CHECKING:
@@ -31,7 +30,9 @@ def translate(
     texts: Annotated[
         list[str] | None, typer.Argument(metavar="[TEXT…]", help="Else, or with -, lines of the standard input.")
     ] = None,
-    model: Annotated[str, typer.Option(help="The name of a model that ships, or a model or run directory.")] = DEFAULT,
+    model: Annotated[
+        str, typer.Option(help="The name of a model that ships, or a model or run directory.")
+    ] = DEFAULT_MODEL,
     from_: Annotated[str | None, typer.Option("--from", help="Source language; left out or auto: detected.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Target language; may be left out if there is one.")] = None,
     strategy: Annotated[str, typer.Option(help="greedy, beam or sample.")] = "beam",
@@ -83,7 +84,7 @@ def translate(
         scores=format_ != "plain",
     )
     from pellucid.decode.translator import load
-    from pellucid.text.tokenizer import well_formed
+    from pellucid.text.unicode import well_formed
 
     translator = load(model, engine, compute_type=compute_type)  # type: ignore[arg-type]
     texts = None if not texts or texts == ["-"] else [well_formed(text) for text in texts]
@@ -96,7 +97,8 @@ def translate(
 
     def run(chunk: list[str]) -> Iterator[str]:
         nonlocal notes
-        translations = translator.translate_all(chunk, from_, to, config, prefix, protect, split)
+        sources = translator.source_texts(chunk, from_, to, prefix)
+        translations = translator.translate_all(sources, config, protect=protect, split=split)
         for text, translation in zip(chunk, translations, strict=True):
             for note in translation.notes:
                 notes += 1

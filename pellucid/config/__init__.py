@@ -10,7 +10,11 @@ from pellucid.config.model import PRESETS, ModelConfig, PositionLayout, preset
 from pellucid.config.serve import ServeConfig
 from pellucid.config.train import TrainConfig
 
+DEFAULT_MODEL = "en-de"
+"""The model that ships, by name."""
+
 __all__ = [
+    "DEFAULT_MODEL",
     "KEEP_ALL",
     "PRESETS",
     "DataConfig",

@@ -1,4 +1,4 @@
-"""A translation as it comes: the tokens of a search while it runs, and the text that each of them adds."""
+"""Streaming: the tokens of a search while it runs, and the text that each of them adds."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from queue import SimpleQueue
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import Engine
-from pellucid.decode.search import Sentence
+from pellucid.decode.hypotheses import Sentence
 
 
-def tokens_as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig) -> Iterator[int]:
-    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own, and ends when
-    nobody waits for its tokens any more."""
+def tokens_as_chosen(engine: Engine, sentence: Sentence, config: DecodeConfig) -> Iterator[int]:
+    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own, and is cancelled
+    when the iterator is closed."""
     queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
     left = threading.Event()
 
-    def watch(_sentence: int, token: int) -> None:
+    def on_token(_sentence: int, token: int) -> None:
         if left.is_set():
-            raise InterruptedError("nobody waits for this translation any more")
+            raise InterruptedError("the stream was closed")
         queue.put(token)
 
     def run() -> None:
         try:
-            engine.search([sentence], config, watch)
+            engine.search([sentence], config, on_token)
             queue.put(None)
         except BaseException as error:
             queue.put(error)  # it is raised where the tokens are waited for
@@ -41,17 +41,17 @@ def tokens_as_they_come(engine: Engine, sentence: Sentence, config: DecodeConfig
         thread.join()
 
 
-def what_is_added(tokens: Iterable[int], text_of: Callable[[Sequence[int]], str]) -> Iterator[str]:
+def added_text(tokens: Iterable[int], text_of: Callable[[Sequence[int]], str]) -> Iterator[str]:
     """What each token adds to the text of those before it."""
-    said: list[int] = []
+    so_far: list[int] = []
     shown = ""
     for token in tokens:
-        said.append(token)
-        text = text_of(said)
+        so_far.append(token)
+        text = text_of(so_far)
         if text.endswith("\ufffd"):  # the rest of this character is still to come
             continue
         yield text[len(shown) :]
         shown = text
-    text = text_of(said)
+    text = text_of(so_far)
     if text != shown:
         yield text[len(shown) :]

@@ -1,57 +1,63 @@
-"""What became of a text: its sentences in their places, joined as they came."""
+"""The translation of a text: the translations of its sentences in their places."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
-from pellucid.decode.documents import Document
-from pellucid.decode.ways import Way
+from pellucid.decode.sentences import Document
+from pellucid.text.languages import Languages
 
 
 @dataclass(frozen=True)
 class Translation:
-    """What became of a text."""
+    """The translation of a text."""
 
     text: str
-    score: float  # mean of its sentences' scores: log-probability / length ** length_penalty; nan: nobody asked for it
+    score: float  # mean of its sentences' scores: log-probability / length ** length_penalty; nan: not computed
     tokens: tuple[str, ...]  # of the target, readable
     alternatives: tuple[Translation, ...] = ()  # the next best, where n_best asks for them
-    source: str | None = None  # the language it was taken for
+    source: str | None = None  # language code, as requested or detected
     target: str | None = None
     notes: tuple[str, ...] = ()  # what a reader should know: a sentence that had to be cut
 
 
-class Said(NamedTuple):
-    """What became of a sentence."""
+class SentenceTranslation(NamedTuple):
+    """One hypothesis of a sentence as text."""
 
     text: str
     score: float
     tokens: tuple[str, ...]
 
 
-def written(document: Document, said: Sequence[Sequence[Said]]) -> Translation:
-    """Every sentence in its place, the best of each together, then the next best."""
-    ranks = max(map(len, said), default=1)
-    best, *others = [[each[min(rank, len(each) - 1)] for each in said] for rank in range(ranks)]
-    alternatives = tuple([joined(_filled(document, other), other, document.way) for other in others])
-    return joined(_filled(document, best), best, document.way, alternatives, document.notes)
+def assemble(documents: Sequence[Document], sentences: Iterator[list[SentenceTranslation]]) -> list[Translation]:
+    """Put the translated sentences, which come in order, into their documents."""
+    return [_fill(document, list(islice(sentences, len(document.sentences)))) for document in documents]
 
 
-def _filled(document: Document, sentences: Sequence[Said]) -> str:
-    texts = iter(sentences)
-    return "".join([next(texts).text if part.source else part.text for part in document.parts])
+def _fill(document: Document, sentences: Sequence[Sequence[SentenceTranslation]]) -> Translation:
+    """The best translation of every sentence together, then the second best as an alternative, and so on."""
+    ranks = max(map(len, sentences), default=1)
+    best, *others = [[each[min(rank, len(each) - 1)] for each in sentences] for rank in range(ranks)]
+    alternatives = tuple([join(_text(document, other), other, document.direction) for other in others])
+    return join(_text(document, best), best, document.direction, alternatives, document.notes)
 
 
-def joined(
+def _text(document: Document, sentences: Sequence[SentenceTranslation]) -> str:
+    following = iter(sentences)
+    return "".join([span.text if span.sentence is None else next(following).text for span in document.spans])
+
+
+def join(
     text: str,
-    parts: Sequence[Said | Translation],
-    way: Way,
+    parts: Sequence[SentenceTranslation | Translation],
+    direction: Languages,
     alternatives: tuple[Translation, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Translation:
-    """The translation of a text, from those of its parts."""
+    """The translation of a text from the translations of its parts."""
     score = sum([part.score for part in parts]) / max(1, len(parts))
     tokens = tuple([token for part in parts for token in part.tokens])
-    return Translation(text, score, tokens, alternatives, *way, notes)
+    return Translation(text, score, tokens, alternatives, *direction, notes)

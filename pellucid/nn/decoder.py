@@ -43,7 +43,7 @@ class DecoderLayer(nn.Module):
         h = self.self_attention_residual.before(x, real)
         query, key, value = self.self_attention.queries_keys_values(h, rotation)
         x = self.self_attention_residual.after(x, self.self_attention.attend(query, key, value, keep), real)
-        return self._look_and_think(x, real, memory, memory_keep)
+        return self._cross_attention_and_feed_forward(x, real, memory, memory_keep)
 
     def step(
         self,
@@ -62,11 +62,13 @@ class DecoderLayer(nn.Module):
         # (sentences * beam, 1, d_model) -> (sentences, beam, d_model)
         output = self.self_attention.attend(query, key, value, None).view(sentences, beam, -1)
         x = self.self_attention_residual.after(x, output)
-        x = self._look_and_think(x, None, memory, memory_keep)  # the beam is the query axis: memory is never copied
+        x = self._cross_attention_and_feed_forward(
+            x, None, memory, memory_keep
+        )  # the beam is the query axis: memory is never copied
         # (sentences, beam, key heads, so far + 1, d_head)
         return x, (key.view(sentences, beam, *key.shape[1:]), value.view(sentences, beam, *value.shape[1:]))
 
-    def _look_and_think(
+    def _cross_attention_and_feed_forward(
         self, x: Tensor, real: Tensor | None, memory: tuple[Tensor, Tensor], memory_keep: Tensor
     ) -> Tensor:
         """Cross-attention, then feed-forward."""

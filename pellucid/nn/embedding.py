@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pellucid.config import ModelConfig
-from pellucid.model_files import check_length
 from pellucid.nn.dropout import Dropout
 from pellucid.nn.norms import make_norm
 from pellucid.nn.positions import sinusoidal
 from pellucid.nn.taps import Tapped
+from pellucid.text.ids import check_length
 
 
 class Embedding(nn.Module):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
-from safetensors.torch import save as to_safetensors
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pellucid.config import ModelConfig
-from pellucid.model_files import CONFIG, WEIGHTS, check_ids, read_config, read_weights
+from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.weights import write_weights
 from pellucid.nn.cache import Cache
 from pellucid.nn.decoder import Decoder
 from pellucid.nn.embedding import Embedding, Output
 from pellucid.nn.encoder import Encoder
 from pellucid.nn.initialise import initialise
+from pellucid.text.ids import check_ids
 
 
 class Transformer(nn.Module):
@@ -80,22 +81,21 @@ class Transformer(nn.Module):
             for name, mine in self.weights().items():
                 mine.copy_(weights[name])
 
+    def arrays(self, dtype: torch.dtype = torch.float32) -> dict[str, NDArray[Any]]:
+        """The weights as NumPy arrays, as `ModelDirectory.save` takes them."""
+        return {name: value.detach().cpu().to(dtype).numpy() for name, value in self.weights().items()}
+
     def save(self, directory: str | Path, dtype: torch.dtype = torch.float32) -> None:
         """Write config.json and model.safetensors; equal models give equal bytes."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        config = json.dumps(self.config.to_dict(), indent=2) + "\n"
-        (directory / CONFIG).write_text(config, encoding="utf-8")
-        weights = {name: value.detach().cpu().to(dtype).contiguous() for name, value in self.weights().items()}
-        (directory / WEIGHTS).write_bytes(to_safetensors(weights))
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        write_weights(Path(directory), self.config, self.arrays(dtype))
 
     @classmethod
-    def load(cls, directory: str | Path) -> Self:
-        """The model of a model directory, ready to translate."""
-        config = read_config(Path(directory))
-        model = cls(config)
-        weights = read_weights(Path(directory), config)
-        model.set_weights({name: torch.from_numpy(value) for name, value in weights.items()})
+    def load(cls, directory: ModelDirectory | str | Path) -> Self:
+        """The model of a model directory, in evaluation mode."""
+        directory = directory if isinstance(directory, ModelDirectory) else ModelDirectory(directory)
+        model = cls(directory.config)
+        model.set_weights({name: torch.from_numpy(value) for name, value in directory.weights().items()})
         return model.eval()
 
 

@@ -14,25 +14,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pellucid.config import ModelConfig
-from pellucid.model_files import check_ids, check_length, read_config, read_weights
+from pellucid.model_directory import ModelDirectory
 from pellucid.reference import functions as f
 from pellucid.reference.functions import Array, Mask
+from pellucid.text.ids import check_ids, check_length
 
 Record = Callable[[str, Array], None]
 
 
-def nobody(_name: str, _value: Array) -> None:
-    """The record of a pass that nobody looks at."""
+def no_record(_name: str, _value: Array) -> None:
+    """The record of a pass that no_record looks at."""
 
 
 def within(record: Record, place: str) -> Record:
     """A record whose names stand below `place`."""
-    return record if record is nobody else lambda name, value: record(f"{place}.{name}", value)
+    return record if record is no_record else lambda name, value: record(f"{place}.{name}", value)
 
 
 @dataclass(frozen=True)
 class Cache:
-    """What the decoder keeps between two steps. Keys and values of the source are held once a sentence."""
+    """What the decoder keeps between two steps. Keys and values of the source are held once per sentence."""
 
     memory_keys: list[Array]  # per layer (sentences, key heads, source, d_head)
     memory_values: list[Array]
@@ -65,14 +66,14 @@ class Transformer:
         self.weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
 
     @classmethod
-    def load(cls, directory: str | Path) -> Self:
+    def load(cls, directory: ModelDirectory | str | Path) -> Self:
         """The model of a model directory."""
-        config = read_config(Path(directory))
-        return cls(config, read_weights(Path(directory), config))
+        directory = directory if isinstance(directory, ModelDirectory) else ModelDirectory(directory)
+        return cls(directory.config, directory.weights())
 
     # --- the four ways in ------------------------------------------------------------------------------------------
 
-    def encode(self, source: ArrayLike, source_keep: ArrayLike, record: Record = nobody) -> Array:
+    def encode(self, source: ArrayLike, source_keep: ArrayLike, record: Record = no_record) -> Array:
         """Source ids (batch, source) -> memory (batch, source, d_model)."""
         source, keep = np.asarray(source), np.asarray(source_keep, np.bool_)
         check_ids("source", source, self.config.source_tokens)
@@ -85,7 +86,9 @@ class Transformer:
             x = self._feed_forward(f"encoder.{place}", x, within(record, place))
         return self._output_norm("encoder", x, record)
 
-    def decode(self, target_in: ArrayLike, memory: ArrayLike, source_keep: ArrayLike, record: Record = nobody) -> Array:
+    def decode(
+        self, target_in: ArrayLike, memory: ArrayLike, source_keep: ArrayLike, record: Record = no_record
+    ) -> Array:
         """The whole shifted target at once under the causal mask: logits (batch, target, vocabulary)."""
         target, memory = np.asarray(target_in), np.asarray(memory, np.float64)
         check_ids("target", target, self.config.target_tokens)
@@ -102,7 +105,7 @@ class Transformer:
         return self._logits(self._output_norm("decoder", x, record), outer)
 
     def forward(
-        self, source: ArrayLike, source_keep: ArrayLike, target_in: ArrayLike, record: Record = nobody
+        self, source: ArrayLike, source_keep: ArrayLike, target_in: ArrayLike, record: Record = no_record
     ) -> Array:
         """Both stacks: logits (batch, target, vocabulary)."""
         return self.decode(target_in, self.encode(source, source_keep, record), source_keep, record)
@@ -121,7 +124,7 @@ class Transformer:
             [empty] * len(names),
         )
 
-    def step(self, tokens: ArrayLike, cache: Cache, record: Record = nobody) -> tuple[Array, Cache]:
+    def step(self, tokens: ArrayLike, cache: Cache, record: Record = no_record) -> tuple[Array, Cache]:
         """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
         tokens = np.asarray(tokens)
         check_ids("target", tokens, self.config.target_tokens)
@@ -149,7 +152,7 @@ class Transformer:
 
     def lens(self, x: ArrayLike) -> Array:
         """The logits that the output makes of what any decoder layer hands on: what that layer would have said."""
-        return self._logits(self._output_norm("decoder", np.asarray(x, np.float64), nobody), nobody)
+        return self._logits(self._output_norm("decoder", np.asarray(x, np.float64), no_record), no_record)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 

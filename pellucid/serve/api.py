@@ -149,10 +149,9 @@ def _said(translation: Translation) -> dict[str, Any]:
 
 def _model(service: Service) -> dict[str, Any]:
     translator, limits = service.translator, service.config
-    path = translator.directory.resolve()
     names = ("char_limit", "batch_limit", "beam_limit", "alternatives_limit", "output_limit", "req_limit", "timeout")
     return {
-        "name": path.parent.name if path.name == "model" else path.name,  # the model of a run is called as the run
+        "name": translator.directory.name,
         "version": version("pellucid"),
         "engine": translator.engine(DecodeConfig()).name,
         "languages": service.languages.all(),

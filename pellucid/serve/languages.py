@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypedDict
 
 from pellucid.decode.translator import Translator
-from pellucid.decode.ways import Way
 from pellucid.errors import Problem, UserError
+from pellucid.text.languages import Languages as Direction
 
 SOURCE, TARGET = "source", "target"  # stand-ins for codes, as the API cannot do without
 
@@ -53,10 +53,10 @@ class Languages:
             for code in codes
         ]
 
-    def way(self, text: str, source: str | None, target: str | None) -> Way:
+    def way(self, text: str, source: str | None, target: str | None) -> Direction:
         """From which language into which, as the model knows them."""
         if self._known.directions:
-            return self._translator.way(text, source, target)
+            return self._translator.direction(text, source, target)
         asked = (("source", source, (None, "auto", SOURCE)), ("target", target, (None, TARGET)))
         wrong = [(place, code) for place, code, right in asked if code not in right]
         if wrong:
@@ -71,7 +71,7 @@ class Languages:
         found = [_detection(code, probability) for code, probability in self._known.detect(text)]
         return [each for each in found if each["confidence"] > 0]
 
-    def detected(self, text: str, way: Way) -> Detection:
+    def detected(self, text: str, way: Direction) -> Detection:
         """The language the text was taken for, and how sure that is."""
         if way[0] is None or len(self._known.languages) < 2:
             return {"confidence": 100.0, "language": way[0] or SOURCE}

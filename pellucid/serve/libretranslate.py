@@ -9,7 +9,6 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
 from pellucid.decode.translation import Translation
-from pellucid.decode.ways import Way
 from pellucid.serve.batcher import Options
 from pellucid.serve.gate import Json
 from pellucid.serve.languages import NAMES
@@ -17,6 +16,7 @@ from pellucid.serve.markup import Page, Plain
 from pellucid.serve.parameters import read_parameters
 from pellucid.serve.service import Service
 from pellucid.serve.spec import DETECT, TRANSLATE, documented
+from pellucid.text.languages import Languages as Direction
 
 MISSING = {
     "source": "the language of the text, or auto",
@@ -64,7 +64,7 @@ async def _translate(service: Service, request: Request, parameters: dict[str, A
     alternatives = _alternatives(service, parameters.get("alternatives"))
     config = service.decoding({"n_best": alternatives + 1, "beam": service.beam(alternatives + 1)})
 
-    def read() -> tuple[list[Page | Plain], list[Way]]:
+    def read() -> tuple[list[Page | Plain], list[Direction]]:
         pages = [Page(text) if form == "html" else Plain(text) for text in q]
         return pages, [service.languages.way(" ".join(page.texts), source, target) for page in pages]
 

@@ -16,7 +16,7 @@ from fastapi import HTTPException, Request
 from pellucid.config import DecodeConfig
 from pellucid.config.serve import ServeConfig, exceeds
 from pellucid.cores import cores
-from pellucid.decode.search import usual_length
+from pellucid.decode.hypotheses import default_max_length
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Stop, Translator
 from pellucid.errors import Problem, UserError, counted
@@ -26,7 +26,7 @@ from pellucid.serve.gate import GONE
 from pellucid.serve.languages import Languages
 from pellucid.serve.metrics import Metrics
 from pellucid.serve.streams import Streams
-from pellucid.text.tokenizer import well_formed
+from pellucid.text.unicode import well_formed
 
 Result = TypeVar("Result")
 
@@ -131,7 +131,7 @@ class Service:
         ]
         if problems:
             raise UserError(problems)
-        if config.max_length is None and exceeds(usual_length(self.translator.longest), limits.output_limit):
+        if config.max_length is None and exceeds(default_max_length(self.translator.length_limit), limits.output_limit):
             return config.changed(max_length=max(1, limits.output_limit))
         return config
 
@@ -205,7 +205,8 @@ class Service:
 
     def _translate(self, options: Options, texts: list[str], prefixes: list[str], stop: Stop) -> list[Translation]:
         source, target, config, protect, split = options
-        translations = self.translator.translate_all(texts, source, target, config, prefixes, protect, split, stop)
+        sources = self.translator.source_texts(texts, source, target, prefixes)
+        translations = self.translator.translate_all(sources, config, protect=protect, split=split, stop=stop)
         self._count(texts, translations)
         return translations
 

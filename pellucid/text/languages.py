@@ -1,198 +1,53 @@
-"""Which language is this: naive Bayes over the character n-grams of words, learned from the pairs.
-
-Stored as `languages.json` in the model directory, together with the languages and directions of the model.
-"""
+"""Language codes: `en`, `pt-BR`, `deu`."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Iterable
+from functools import cache
 
-from pellucid.errors import UserError
-from pellucid.text.pair import Direction
+Direction = tuple[str, str]
+"""Source language, target language."""
+Languages = tuple[str | None, str | None]
+"""The same, where they may be unknown: a model of one direction needs no codes."""
 
-LONGEST_NGRAM = 5
-WORD = re.compile(r"[^\W\d_]+")
-FILE = "languages.json"
-FILE_BYTES = 130_000  # roughly
-UNIT = 100  # weights are kept as whole hundredths
-HELD_OUT = 10  # of so many texts, one tells how far the n-grams can be trusted
-SCALES = tuple(step / 20 for step in range(1, 21))
-USUAL_SCALE = 0.2  # where there are too few texts to hold any out
+CODE = re.compile(r"(?P<primary>[a-z]{2,3})([-_][a-z0-9]{2,8})*")
+NOT_LANGUAGES = frozenset({"src", "tgt", "trg", "ref", "txt", "url"})  # three letters too, and common in file names
 
 
-def ngrams(word: str) -> Iterator[str]:
-    """All runs of 1 to 5 characters of a word with its borders, a space each; the border alone says nothing."""
-    bordered = f" {word} "
-    for size in range(1, LONGEST_NGRAM + 1):
-        for start in range(len(bordered) - size + 1):
-            if size > 1 or bordered[start] != " ":
-                yield bordered[start : start + size]
+@cache
+def language_names() -> dict[str, str]:
+    """Code -> English name, of every language in Unicode's CLDR."""
+    from babel import Locale  # takes 25 ms, which a translation need not wait for
+
+    return dict(Locale("en").languages)
 
 
-def words(text: str) -> list[str]:
-    return WORD.findall(unicodedata.normalize("NFKC", text).lower())
+def two_letter_codes() -> set[str]:
+    """The codes of ISO 639-1."""
+    return {code for code in language_names() if len(code) == 2}
 
 
-@dataclass(frozen=True)
-class LanguageIdentifier:
-    """The languages of a model, its directions, and what each n-gram says for and against each language."""
-
-    languages: tuple[str, ...] = ()
-    directions: tuple[Direction, ...] = ()
-    scale: float = 1.0  # n-grams of a word say the same several times over; this makes the odds honest
-    weights: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)  # n-gram -> one a language
-
-    @classmethod
-    def learn(cls, texts: Mapping[str, Iterable[str]], directions: Iterable[Direction] = ()) -> Self:
-        """Learn from texts in each language; some ten thousand sentences each are plenty.
-
-        With one language or none there is nothing to tell apart, and no n-gram is kept.
-        """
-        languages, directions = tuple(texts), tuple(directions)
-        if len(languages) < 2:
-            return cls(languages, directions)
-        counts = {language: Counter[str]() for language in languages}
-        held_out: list[tuple[str, int]] = []
-        for index, language in enumerate(languages):
-            for number, text in enumerate(texts[language]):
-                if number % HELD_OUT == HELD_OUT - 1:
-                    held_out.append((text, index))
-                else:
-                    counts[language].update(words(text))
-        weights = _weights([_ngram_counts(counts[language]) for language in languages])
-        raw = cls(languages, directions, 1.0, weights)
-        return cls(languages, directions, _best_scale(raw, held_out), weights)
-
-    def detect(self, text: str) -> list[tuple[str, float]]:
-        """Every language with its probability, the likeliest first; all equally likely if the text has no letters."""
-        probabilities = _softmax([self.scale * score for score in self._scores(text)])
-        # The sort is stable: equally likely ones keep the order of the model.
-        return sorted(zip(self.languages, probabilities, strict=True), key=lambda pair: -pair[1])
-
-    def _scores(self, text: str) -> list[float]:
-        sums = [0] * len(self.languages)
-        for word in words(text):
-            for ngram in ngrams(word):
-                for index, weight in enumerate(self.weights.get(ngram, ())):
-                    sums[index] += weight
-        return [total / UNIT for total in sums]
-
-    def save(self, path: Path) -> None:
-        content = {
-            "languages": self.languages,
-            "directions": self.directions,
-            "scale": self.scale,
-            "ngrams": self.weights,
-        }
-        path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UserError(f"cannot be read: {error.strerror}", str(path), "check the model directory") from error
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"invalid JSON: {error}", str(path), "fetch the model again") from error
-        if not _well_formed(content):
-            raise UserError("not a file of languages", str(path), "fetch the model again")
-        directions = tuple((source, target) for source, target in content["directions"])
-        return cls(tuple(content["languages"]), directions, content["scale"], content["ngrams"])
+def is_code(name: str | None) -> bool:
+    """Whether `name` has the form of a language code. The names of other directions (`report`, `summary`) have not."""
+    return name is not None and CODE.fullmatch(name.lower()) is not None
 
 
-def _ngram_counts(word_counts: Counter[str]) -> Counter[str]:
-    """Counting each word's n-grams once, times the word's count, is many times faster than text by text."""
-    counts = Counter[str]()
-    for word, count in word_counts.items():
-        for ngram in ngrams(word):
-            counts[ngram] += count
-    return counts
-
-
-def _weights(counts: list[Counter[str]]) -> dict[str, list[int]]:
-    """log p(n-gram | language), less the mean over the languages, of the n-grams that tell most."""
-    known = list(dict.fromkeys(ngram for language in counts for ngram in language))
-    # Add-one smoothing among the n-grams of each size.
-    kinds = Counter(len(ngram) for ngram in known)
-    totals = [Counter[int]() for _ in counts]
-    for total, language in zip(totals, counts, strict=True):
-        for ngram, count in language.items():
-            total[len(ngram)] += count
-
-    weights: dict[str, list[int]] = {}
-    usefulness: dict[str, float] = {}
-    for ngram in known:
-        size = len(ngram)
-        p = [
-            (language[ngram] + 1) / (total[size] + kinds[size]) for language, total in zip(counts, totals, strict=True)
-        ]
-        logs = [math.log(one) for one in p]
-        mean = sum(logs) / len(logs)
-        weights[ngram] = [round(UNIT * (log - mean)) for log in logs]
-        usefulness[ngram] = sum(p) * (max(logs) - min(logs))
-    kept = FILE_BYTES // (10 + 5 * len(counts))
-    best = sorted(known, key=lambda ngram: (-usefulness[ngram], ngram))[:kept]
-    return {ngram: weights[ngram] for ngram in sorted(best)}
-
-
-def _best_scale(raw: LanguageIdentifier, held_out: list[tuple[str, int]]) -> float:
-    """The scale under which held-out texts are likeliest to be what they are.
-
-    Whole sentences are too easy to tell how doubtful a few words are, so beginnings count too.
-    """
-    beginnings = [(" ".join(text.split()[:count]), index) for text, index in held_out for count in (1, 2, None)]
-    scored = [(raw._scores(text), index) for text, index in beginnings]
-    if not scored:
-        return USUAL_SCALE
-
-    def loss(scale: float) -> float:
-        """- log of the softmax at the right language, summed."""
-        total = 0.0
-        for scores, right in scored:
-            below = [scale * (score - scores[right]) for score in scores]
-            highest = max(below)
-            total += highest + math.log(sum(math.exp(one - highest) for one in below))
-        return total
-
-    return min(SCALES, key=loss)
-
-
-def _softmax(scores: list[float]) -> list[float]:
-    if not scores:
-        return []
-    highest = max(scores)
-    powers = [math.exp(score - highest) for score in scores]
-    total = sum(powers)
-    return [power / total for power in powers]
-
-
-def _well_formed(content: Any) -> bool:
-    """Whether a file, which may come from anywhere, holds what `save` writes."""
-    if not isinstance(content, dict) or content.keys() != {"languages", "directions", "scale", "ngrams"}:
+def is_language(name: str) -> bool:
+    """Whether `name`, such as the ending of a file, is the code of a language: en, EN, pt-BR, deu."""
+    code = CODE.fullmatch(name.lower())
+    if code is None:
         return False
-    languages, directions, scale, weights = (content[name] for name in ("languages", "directions", "scale", "ngrams"))
-    return (
-        isinstance(languages, list)
-        and all(isinstance(language, str) for language in languages)
-        and len(set(languages)) == len(languages)
-        and isinstance(directions, list)
-        and all(
-            isinstance(way, list) and len(way) == 2 and all(side in languages for side in way) for way in directions
-        )
-        and type(scale) in (int, float)
-        and 0 < scale <= 1
-        and isinstance(weights, dict)
-        and all(_one_each(row, len(languages)) for row in weights.values())
-    )
+    primary = code["primary"]
+    return primary in two_letter_codes() if len(primary) == 2 else primary not in NOT_LANGUAGES
 
 
-def _one_each(row: Any, count: int) -> bool:
-    return isinstance(row, list) and len(row) == count and all(type(weight) is int for weight in row)
+def same_language(asked: str, found: str) -> bool:
+    """Whether text labelled `found` serves a request for `asked`: en takes en-US, en-US takes only itself."""
+    asked, found = asked.lower().replace("_", "-"), found.lower().replace("_", "-")
+    return found == asked or found.startswith(asked + "-")
+
+
+def primary_languages(names: Iterable[str]) -> list[str]:
+    """The languages without their regions, each once, in order: en-US, de, en-GB -> en, de."""
+    return list(dict.fromkeys(re.split("[-_]", name)[0].lower() for name in names))

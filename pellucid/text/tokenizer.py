@@ -20,6 +20,7 @@ import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from pellucid.errors import UserError, nearest
+from pellucid.text.unicode import well_formed
 
 if TYPE_CHECKING:
     from pellucid.text.pair import Pair
@@ -261,17 +262,6 @@ def _tag(language: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]+", language):
         raise UserError(f"{language!r} is no name of a language", "", "use letters, digits, - and _, such as pt-BR")
     return f"<2{language}>"
-
-
-def well_formed(text: str) -> str:
-    """Half a surrogate pair is no character and cannot be written as UTF-8: it becomes U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def _visible(piece: str) -> str:

@@ -7,32 +7,31 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines.batches import limited
+from pellucid.decode.engines.batches import restricted
 from pellucid.decode.engines.reference import ReferenceEngine
-from pellucid.decode.search import Hypothesis, Ranking, Sentence, search
-from pellucid.text.tokenizer import END, Tokenizer
+from pellucid.decode.hypotheses import Hypothesis, Ranking, Sentence
+from pellucid.decode.search import search
+from pellucid.text.tokenizer import Tokenizer
 from pellucid.tracing.trace import Beam, Fate, Finished, Node
 
 
 def watched_beam(
     engine: ReferenceEngine,
-    source: Sequence[int],
+    sentence: Sentence,
     config: DecodeConfig,
     tokenizer: Tokenizer,
     engine_found: Sequence[int],
 ) -> Beam:
     """Search again with the reference and keep the whole tree. `engine_found` is what the engine's search found."""
-    model, tokens = engine.model, engine.target_tokens
-    ids = np.array([source])
+    model, restriction = engine.model, engine.restriction
+    ids = np.array([sentence.source_ids])
     keep = np.ones(ids.shape, dtype=np.bool_)
     cache = model.start(model.encode(ids, keep), keep)
     rankings: list[Ranking] = []
     every = config.changed(n_best=config.beam)
-    step = limited(model.step, tokens.allowed(tokens.language(source)))
-    [found] = search(
-        step, cache, [Sentence(tuple(source))], every, model.config.max_positions, watch_beam=rankings.append
-    )
-    best = [*found[0].tokens, END] if found[0].ended else list(found[0].tokens)
+    step = restricted(model.step, restriction.allowed(restriction.applies(sentence.target_language)))
+    [found] = search(step, cache, [sentence], every, model.config.max_positions, on_ranking=rankings.append)
+    best = found[0].with_end
     return Beam(
         width=config.beam,
         length_penalty=config.length_penalty,

@@ -8,16 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.documents import read
 from pellucid.decode.engines.reference import ReferenceEngine
-from pellucid.decode.search import Sentence
+from pellucid.decode.hypotheses import Sentence
+from pellucid.decode.sentences import SourceText, read_documents
 from pellucid.decode.translator import Translator, load
-from pellucid.decode.ways import Way
 from pellucid.errors import UserError
 from pellucid.reference import Transformer, causal
 from pellucid.reference.functions import Array, Mask
 from pellucid.text.batch import shifted
-from pellucid.text.tokenizer import END, Tokenizer
+from pellucid.text.tokenizer import Tokenizer
 from pellucid.tracing.beam import watched_beam
 from pellucid.tracing.heads import align, heads
 from pellucid.tracing.steps import steps
@@ -38,55 +37,57 @@ def explain(
     With a `target_text` it is taken whole, as the other half of a pair.
     """
     translator = model if isinstance(model, Translator) else load(model)
-    way = translator.way(text, source, target)
-    explained, ids, notes = _sentence(translator, text, way, whole=target_text is not None)
+    [source_text] = translator.source_texts([text], source, target)
+    explained, sentence, notes = _sentence(translator, source_text, whole=target_text is not None)
+    ids = sentence.source_ids
     config = DecodeConfig()
     engine = translator.engine(config, len(ids))
-    [best] = engine.search([Sentence(ids)], config)[0]
-    found = [*best.tokens, END] if best.ended else list(best.tokens)
-    said = found if target_text is None else _given(translator, target_text)
+    [[best]] = engine.search([sentence], config)
+    found = best.with_end
+    output = found if target_text is None else _given(translator, target_text)
 
     reference = _reference(translator)
-    values, masks = _record(reference.model, ids, said)
+    values, masks = _record(reference.model, ids, output)
     target_tokenizer = translator.tokenizers.target
     return Trace(
         text=explained,
-        translation=target_tokenizer.decode(said),
-        source=way[0],
-        target=way[1],
+        translation=target_tokenizer.decode(output),
+        source=source_text.direction[0],
+        target=source_text.direction[1],
         given=target_text is not None,
-        model=_name(translator.directory),
+        model=translator.directory.name,
         engine=engine.name,
         config=translator.config,
         source_tokens=_tokens(translator.tokenizers.source, ids),
-        target_in=_tokens(target_tokenizer, shifted(said)),
-        target_out=_tokens(target_tokenizer, said),
+        target_in=_tokens(target_tokenizer, shifted(output)),
+        target_out=_tokens(target_tokenizer, output),
         values=values,
         masks=masks,
-        steps=steps(reference.model, values, engine.logits(ids, said), said, target_tokenizer),
-        beam=watched_beam(reference, ids, config, target_tokenizer, found),
+        steps=steps(reference.model, values, engine.logits(ids, output), output, target_tokenizer),
+        beam=watched_beam(reference, sentence, config, target_tokenizer, found),
         alignment=align(values, translator.config),
         heads=heads(values, translator.config),
         notes=notes,
     )
 
 
-def _sentence(translator: Translator, text: str, way: Way, whole: bool) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
-    """The sentence to explain, its source ids, and what a reader should know of it."""
-    [document] = read([text], [way], translator.tokenizers, translator.longest, split=False if whole else None)
-    parts = [part for part in document.parts if part.source]
-    if not parts:
+def _sentence(translator: Translator, source: SourceText, whole: bool) -> tuple[str, Sentence, tuple[str, ...]]:
+    """The sentence to explain: its text, its ids, and what a reader should know of it."""
+    split = False if whole else None
+    [document] = read_documents([source], translator.tokenizers, translator.length_limit, split)
+    spans = [(span.text, span.sentence) for span in document.spans if span.sentence is not None]
+    if not spans:
         raise UserError("there is nothing to translate in it", "text", "give a sentence")
     notes = list(document.notes)
-    if len(parts) > 1:
-        notes.append(f"the text is translated in {len(parts)} parts; this is the trace of the first")
-    return parts[0].text, parts[0].source, tuple(notes)
+    if len(spans) > 1:
+        notes.append(f"the text is translated in {len(spans)} parts; this is the trace of the first")
+    return *spans[0], tuple(notes)
 
 
 def _given(translator: Translator, text: str) -> list[int]:
     ids = translator.tokenizers.encode_target(text)
-    if len(ids) > translator.most_tokens:
-        what = f"{len(ids)} tokens are more than the {translator.most_tokens} that can be explained"
+    if len(ids) > translator.max_tokens:
+        what = f"{len(ids)} tokens are more than the {translator.max_tokens} that can be explained"
         raise UserError(what, "target_text", "give a shorter one")
     return ids
 
@@ -98,7 +99,7 @@ def _reference(translator: Translator) -> ReferenceEngine:
 
 
 def _record(
-    model: Transformer, source: Sequence[int], said: Sequence[int]
+    model: Transformer, source: Sequence[int], output: Sequence[int]
 ) -> tuple[dict[str, Array], dict[Part, Mask]]:
     """Both stacks over the sentence and its target: all values, and who could see whom."""
     values: dict[str, Array] = {}
@@ -107,20 +108,14 @@ def _record(
         values[name] = value if name.endswith(".position") else value[0]  # positions are the same for every sentence
 
     ids = np.array([source])
-    model.forward(ids, np.ones(ids.shape, dtype=np.bool_), np.array([shifted(said)]), record)
+    model.forward(ids, np.ones(ids.shape, dtype=np.bool_), np.array([shifted(output)]), record)
     masks: dict[Part, Mask] = {
         "encoder.self_attention": np.ones((len(source), len(source)), dtype=np.bool_),
-        "decoder.self_attention": causal(len(said)),
-        "decoder.cross_attention": np.ones((len(said), len(source)), dtype=np.bool_),
+        "decoder.self_attention": causal(len(output)),
+        "decoder.cross_attention": np.ones((len(output), len(source)), dtype=np.bool_),
     }
     return values, masks
 
 
 def _tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[Token, ...]:
     return tuple(Token(number, text) for number, text in zip(ids, tokenizer.readable(ids), strict=True))
-
-
-def _name(directory: Path) -> str:
-    """A model directory by its name; the one inside a run by the name of the run."""
-    path = directory.resolve()
-    return path.parent.name if path.name == "model" else path.name

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.decode import filters
+from pellucid.decode import logit_filters as filters
 from pellucid.reference import Transformer, softmax
 from pellucid.reference.functions import Array
 from pellucid.text.tokenizer import Tokenizer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -10,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.config import DataConfig, ModelConfig, TrainConfig
-from pellucid.decode.models import BEFORE
 from pellucid.errors import Problem, UserError, counted
+from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.card import model_card
+from pellucid.model_directory.find import PREVIOUS_MODEL
 from pellucid.nn.threads import threads
 from pellucid.text.batch import real_share
 from pellucid.text.tokenizer import Tokenizers
-from pellucid.training.card import model_card
 from pellucid.training.curves import draw_curves
 from pellucid.training.data import Data, prepare
 from pellucid.training.device import Device
 from pellucid.training.display import SILENT, Display
 from pellucid.training.distributed import World, together
-from pellucid.training.learned import Learned
+from pellucid.training.learned import learn_metadata
 from pellucid.training.loop import Training, begin, finish, limits_reached
 from pellucid.training.loop import train as run_loop
 from pellucid.training.run import Run
@@ -86,7 +86,7 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
             run.check_new()
         with world.first_alone():  # before the directory is made: a wrong file leaves nothing behind
             data = prepare_data(settings)
-            earlier = Learned.load(Path(start), data.tokenizers) if start else None
+            earlier = ModelDirectory(start) if start else None
         settings = replace(settings, model=data.model(settings.model))
         if world.leads:
             run.create(settings, data.tokenizers, earlier)
@@ -165,26 +165,33 @@ def _train(run: Run, settings: Settings, data: Data, display: Display | None, wo
 def _put_aside(model: Path) -> None:
     """Keep the model that a run had when it was given more time, until the next one takes its place."""
     if model.exists():
-        before = model.with_name(BEFORE)
+        before = model.with_name(PREVIOUS_MODEL)
         shutil.rmtree(before, ignore_errors=True)
         model.rename(before)
 
 
 def _save_model(run: Run, settings: Settings, training: Training) -> None:
     """The model directory, complete when it appears."""
-    draft = run.directory / ".model.draft"
-    shutil.rmtree(draft, ignore_errors=True)
-    training.model.save(draft)
-    training.data.tokenizers.save(draft)
-    earlier = Learned.load(run.checkpoints, training.data.tokenizers) if settings.start_from else None
-    learned = Learned.of(settings, training.data.corpus, earlier)
-    learned.save(draft)
-    (draft / "README.md").write_text(model_card(settings, training, learned.languages.directions), encoding="utf-8")
-    for path in draft.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-    draft.rename(run.model)
-    shutil.rmtree(run.model.with_name(BEFORE), ignore_errors=True)
+    earlier = ModelDirectory(run.checkpoints) if settings.start_from else None
+    metadata = learn_metadata(settings, training.data.corpus, earlier)
+    card = model_card(settings.model, metadata.languages.directions, _card_rows(training))
+    ModelDirectory.save(run.model, settings.model, training.model.arrays(), metadata, card)
+    shutil.rmtree(run.model.with_name(PREVIOUS_MODEL), ignore_errors=True)
+
+
+def _card_rows(training: Training) -> list[tuple[str, str]]:
+    """The facts of a training for the model card."""
+    progress = training.progress
+    rows = [
+        ("training pairs", f"{len(training.data.train_pairs):,}"),
+        ("updates, epochs, minutes", f"{progress.step:,}, {progress.epoch}, {progress.seconds / 60:.1f}"),
+    ]
+    validations = [entry for entry in training.run.history() if "valid_loss" in entry]
+    if validations:
+        last = validations[-1]
+        names = {"valid_loss": "validation loss", "bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match, %"}
+        rows += [(f"{title}, last validation", f"{last[n]:.2f}") for n, title in names.items() if last[n] is not None]
+    return rows
 
 
 def _draw(run: Run, display: Display) -> None:

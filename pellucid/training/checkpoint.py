@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,8 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from pellucid.errors import UserError
+from pellucid.storage import write_file
+from pellucid.training.run import WRITE_REMEDY
 
 
 @dataclass
@@ -60,7 +61,7 @@ class Checkpoints:
         """Save the state, and if `snapshot` the weights for the average (a stop by a signal leaves none)."""
         self.directory.mkdir(parents=True, exist_ok=True)
         if snapshot:
-            write(self._snapshot(checkpoint.progress.step), save(_plain(checkpoint.weights)))
+            _write(self._snapshot(checkpoint.progress.step), save(_plain(checkpoint.weights)))
         tensors = {f"weights/{name}": value for name, value in checkpoint.weights.items()}
         tensors |= {f"optimizer/{name}": value for name, value in checkpoint.optimizer.items()}
         tensors |= {f"ema/{name}": value for name, value in checkpoint.ema.items()}
@@ -70,7 +71,7 @@ class Checkpoints:
             "data": checkpoint.data,
         }
         new = self.directory / "new.safetensors"
-        write(new, save(_plain(tensors), metadata=about))
+        _write(new, save(_plain(tensors), metadata=about))
         if self._last.exists():
             self._last.replace(self._previous)
         new.replace(self._last)
@@ -110,7 +111,7 @@ class Checkpoints:
     def save_best(self, weights: Mapping[str, Tensor]) -> None:
         """The weights with the lowest validation loss so far."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        write(self._best, save(_plain(weights)))
+        _write(self._best, save(_plain(weights)))
 
     def best(self) -> dict[str, Tensor] | None:
         return _read(self._best) if self._best.exists() else None
@@ -137,24 +138,8 @@ class Checkpoints:
         return self.directory / f"step-{step:09d}.safetensors"
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file so that it is whole whenever it can be seen: temporary name, fsync, rename, fsync of the folder."""
-    draft = path.with_name(f".{path.name}.draft")
-    try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        remedy = "free some space, then go on with --resume: what was saved before is still there"
-        raise UserError(f"cannot be written: {error.strerror}", str(path), remedy) from error
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+def _write(path: Path, content: bytes) -> None:
+    write_file(path, content, WRITE_REMEDY)
 
 
 def _read(path: Path) -> dict[str, Tensor]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,15 +14,17 @@ from numpy.typing import NDArray
 from pellucid.config import KEEP_ALL, DataConfig, FilterConfig, ModelConfig, TrainConfig, file_list
 from pellucid.config.data import PREFIXES
 from pellucid.errors import UserError
+from pellucid.storage import cache_directory, fingerprint, new_directory
 from pellucid.text.batch import batches
-from pellucid.text.cache import cache_directory, fingerprint
-from pellucid.text.corpus import Corpus, is_whole
-from pellucid.text.generated import CORPORA, Part
-from pellucid.text.readers import Aligned, Pair, Pairs, Report
+from pellucid.text.corpus import Corpus
+from pellucid.text.corpus.writer import is_whole
+from pellucid.text.generated import CORPORA, Split
+from pellucid.text.pair import Pair
+from pellucid.text.readers import Aligned, Pairs, Report
 from pellucid.text.tokenizer import Tokenizer, Tokenizers
 
 HELD_OUT = 0.01  # share of the pairs, when no validation set is given
-GENERATED_PAIRS: dict[Part, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
+GENERATED_PAIRS: dict[Split, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 GENERATED_SEED = 1
 FORM = 2  # raised when generators, tokenizers or names of files are made otherwise: what was stored before is not used
 
@@ -122,7 +122,7 @@ class Generated:
 
     paths: tuple[Path, ...] = ()
 
-    def __init__(self, corpus: str, part: Part) -> None:
+    def __init__(self, corpus: str, part: Split) -> None:
         self.corpus, self.part = corpus, part
 
     def __iter__(self) -> Iterator[Pair]:
@@ -161,16 +161,8 @@ def _learned(pairs: Pairs | Generated, data: DataConfig, model: ModelConfig, see
         )
     else:
         tokenizers = Tokenizers.learn(pairs, model.vocabulary, tags, data.joint, seed)
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=directory.parent) as draft:  # it appears whole or not at all
-            tokenizers.save(draft)
-            with suppress(OSError):  # another process was faster, with the same result
-                Path(draft).rename(directory)
-                Path(draft).mkdir()
-    except OSError as error:
-        remedy = "free some space there, or name another place in PELLUCID_CACHE"
-        raise UserError(f"the tokenizers cannot be written: {error.strerror}", str(directory), remedy) from error
+    with new_directory(directory) as draft:
+        tokenizers.save(draft)
     return tokenizers
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pellucid.errors import UserError
+from pellucid.model_directory import ModelDirectory
+from pellucid.storage import lock, write_file
 from pellucid.text.tokenizer import Tokenizers
-from pellucid.training.checkpoint import write
-from pellucid.training.learned import Learned
 from pellucid.training.settings import Settings, read_toml
 
 CONFIG, LOG, LOCK = "config.toml", "log.jsonl", ".lock"
+WRITE_REMEDY = "free some space, then go on with --resume: what was saved before is still there"
 
 
 class Run:
@@ -46,7 +45,7 @@ class Run:
         self,
         settings: Settings,
         tokenizers: Tokenizers,
-        earlier: Learned | None = None,
+        earlier: ModelDirectory | None = None,
     ) -> None:
         """Make the directory; one that holds a run is left alone. The config comes last: with it, it is a run. What the
         model it starts from had learned is kept: that model may be gone when the run comes to its end."""
@@ -55,7 +54,7 @@ class Run:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             tokenizers.save(self.checkpoints)
             if earlier is not None:
-                earlier.save(self.checkpoints)
+                earlier.metadata.write(self.checkpoints)
             self.write(settings)
         except OSError as error:
             raise UserError(
@@ -78,12 +77,12 @@ class Run:
         there = next(path for path in (self.directory, *self.directory.absolute().parents) if path.exists())
         if not (there.is_dir() and os.access(there, os.W_OK)):
             raise UserError(
-                f"cannot be made: {there} is no folder to write in", str(self.directory), "choose another --out"
+                f"cannot be made: {there} is not a writable folder", str(self.directory), "choose another --out"
             )
 
     def write(self, settings: Settings) -> None:
         """Write config.toml, whole or not at all."""
-        write(self.directory / CONFIG, settings.to_toml().encode())
+        write_file(self.directory / CONFIG, settings.to_toml(), WRITE_REMEDY)
 
     def settings(self) -> Settings:
         if not (self.directory / CONFIG).exists():
@@ -94,21 +93,11 @@ class Run:
         start_from = tables["data"].pop("start_from", None)  # the run's own table says what the model is like
         return replace(Settings.of(tables), start_from=start_from)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Only one process may train in a run directory; the lock goes with the process, however it ends."""
-        try:
-            file = (self.directory / LOCK).open("w")
-        except OSError as error:
-            remedy = "ask its owner, or begin a run of your own with --start-from"
-            raise UserError(f"cannot be written: {error.strerror}", str(self.directory), remedy) from None
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                remedy = "wait for it to end, or choose another --out"
-                raise UserError("another process is training here", str(self.directory), remedy) from None
-            yield
+    def locked(self) -> AbstractContextManager[None]:
+        """Only one process may train in a run directory."""
+        wait = "wait for it to end, or choose another --out"
+        busy = UserError("another process is training here", str(self.directory), wait)
+        return lock(self.directory / LOCK, busy, "ask its owner, or begin a run of your own with --start-from")
 
     def log(self, **entry: Any) -> None:
         """Append a line to log.jsonl."""
@@ -132,6 +121,4 @@ class Run:
                     kept.append(line + "\n")
             except ValueError:
                 break
-        draft = path.with_suffix(".draft")
-        draft.write_text("".join(kept), encoding="utf-8")
-        draft.replace(path)
+        write_file(path, "".join(kept), WRITE_REMEDY)

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.config import PRESETS, DataConfig, FilterConfig, ModelConfig, TrainConfig
-from pellucid.decode.models import find_model
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import Config, parse_settings
-from pellucid.model_files import read_config
+from pellucid.model_directory import ModelDirectory
 
 TABLES = ("data", "model", "train")
 HOMES = {
@@ -50,8 +49,8 @@ class Settings:
         model = dict(PRESETS.get(preset, {})) | model
         if start_from is not None:
             try:
-                directory = find_model(start_from)
-                start_from, model = str(directory), _model_to_start_from(directory, model, problems)
+                directory = ModelDirectory.find(start_from)
+                start_from, model = str(directory.path), _model_to_start_from(directory, model, problems)
             except UserError as error:
                 problems += error.problems
         rules = {name: data.pop(name) for name in [*data] if name in FilterConfig.names()}
@@ -102,9 +101,11 @@ def _misplaced(tables: Tables) -> list[Problem]:
     return problems
 
 
-def _model_to_start_from(directory: Path, asked: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any]:
+def _model_to_start_from(
+    directory: ModelDirectory, asked: Mapping[str, Any], problems: list[Problem]
+) -> dict[str, Any]:
     """The config of a model to fine-tune. Its weights fix its shape; only dropout may be asked for anew."""
-    model = read_config(directory).to_dict()
+    model = directory.config.to_dict()
     for name, value in asked.items():
         if name.endswith("dropout"):
             model[name] = value

@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.search import Sentence, search
-from pellucid.metrics import bleu, chrf, exact_match
+from pellucid.decode.hypotheses import Sentence
+from pellucid.decode.search import search
+from pellucid.evaluation.metrics import bleu, chrf, exact_match
 from pellucid.nn import Cache, Transformer
 from pellucid.text.batch import Batch, ordered_batches, pad
 from pellucid.text.corpus import Corpus

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from pellucid.cli import application
 from pellucid.cli.verify import _verdict as verdict
-from pellucid.decode.verify import Difference, EngineProof
 from pellucid.errors import UserError
+from pellucid.evaluation.verify import Difference, EngineProof
 
 Numbers = Callable[[str, int, int, int], list[str]]
 
@@ -136,7 +136,7 @@ def test_verify_says_yes_or_no(number_model: Path, monkeypatch: pytest.MonkeyPat
     assert "within rounding" in out
     assert "Verified on 2 texts" in out
 
-    from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
+    from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
 
     monkeypatch.setattr(CTranslate2Engine, "logits", lambda *_: math.nan)
     assert "WRONG" in run("verify", *words, fails=1)
@@ -158,7 +158,7 @@ def test_verify_names_each_engine_before_its_turn_and_those_left_out(
 ) -> None:
     texts = tmp_path / "texts.txt"
     texts.write_text("one two\n")
-    monkeypatch.setattr("pellucid.decode.verify.find_spec", lambda _: None)
+    monkeypatch.setattr("pellucid.evaluation.verify.find_spec", lambda _: None)
     words = ["verify", str(number_model), "--texts", str(texts), "--to", "de"]
     result = CliRunner().invoke(application(("verify",)), words)
     assert result.exit_code == 0

@@ -16,12 +16,12 @@ import pytest
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
 from pellucid.decode.engines.batches import equal_lengths
-from pellucid.decode.engines.convert import POSITIONS, convert
-from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
-from pellucid.decode.engines.workers import Workers
+from pellucid.decode.engines.ctranslate2.convert import POSITIONS, convert
+from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
+from pellucid.decode.engines.ctranslate2.workers import Workers
 from pellucid.decode.search import Hypothesis, Sentence
 from pellucid.errors import UserError
-from pellucid.model_files import read_config
+from pellucid.model_directory.weights import read_config
 from pellucid.text.tokenizer import END, Tokenizers
 
 MakeModel = Callable[..., Path]
@@ -225,10 +225,10 @@ def test_a_learned_table_bounds_the_target(make_model: MakeModel, name: EngineNa
 
 def test_what_ctranslate2_refuses(make_model: MakeModel) -> None:
     engine = opened(make_model(), "ctranslate2")
-    assert not engine.refuses(DecodeConfig(), 50)
-    assert "seed" in engine.refuses(DecodeConfig(strategy="sample", seed=1), 50)
-    assert "stopping" in engine.refuses(DecodeConfig(stopping="exact"), 50)
-    assert str(POSITIONS) in engine.refuses(DecodeConfig(), POSITIONS + 1)
+    assert not engine.unsupported(DecodeConfig(), 50)
+    assert "seed" in engine.unsupported(DecodeConfig(strategy="sample", seed=1), 50)
+    assert "stopping" in engine.unsupported(DecodeConfig(stopping="exact"), 50)
+    assert str(POSITIONS) in engine.unsupported(DecodeConfig(), POSITIONS + 1)
     with pytest.raises(UserError, match="batch normalisation"):
         opened(make_model(norm="batch"), "ctranslate2")
 

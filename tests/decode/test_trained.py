@@ -14,9 +14,9 @@ from pellucid.config import DecodeConfig
 from pellucid.decode.engines import EngineChoice
 from pellucid.decode.search import Sentence, search
 from pellucid.decode.translator import Translator, load
-from pellucid.decode.verify import verify
+from pellucid.evaluation.verify import verify
+from pellucid.model_directory.vocabulary_restriction import VocabularyRestriction
 from pellucid.reference import Transformer
-from pellucid.text.target_tokens import TargetTokens
 
 Numbers = Callable[[str, int, int, int], list[str]]
 
@@ -56,7 +56,7 @@ def whole_prefix(tokens: np.ndarray, cache: Uncached) -> tuple[np.ndarray, Uncac
 
 def slow_translations(translator: Translator, texts: list[str], config: DecodeConfig) -> list[str]:
     model = Transformer.load(translator.directory)
-    german = set(TargetTokens.load(translator.directory, translator.tokenizers).ids["de"].tolist())
+    german = set(VocabularyRestriction.load(translator.directory, translator.tokenizers).ids["de"].tolist())
     others = [token for token in range(len(translator.tokenizers.target)) if token not in german]
     assert others
 
@@ -134,7 +134,7 @@ def test_int8_stays_close(number_model: Path) -> None:
 
 
 def test_verify_finds_a_wrong_engine(number_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
+    from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
 
     proof = verify(number_model, ["one two", "three"], "en", "de")
     assert proof.holds

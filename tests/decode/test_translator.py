@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from pellucid.config import DecodeConfig, Strategy
+from pellucid.decode.directions import find_way, find_ways
 from pellucid.decode.engines import EngineChoice
-from pellucid.decode.models import find_model
-from pellucid.decode.placeholders import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS
+from pellucid.decode.protected_spans import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator, load
-from pellucid.decode.ways import find_way, find_ways
 from pellucid.errors import UserError
-from pellucid.text.languages import LanguageIdentifier
+from pellucid.model_directory.find import find_model
+from pellucid.text.language_identifier import LanguageIdentifier
 
 MakeModel = Callable[..., Path]
 
@@ -87,7 +87,7 @@ def test_a_text_can_be_left_whole(translator: Translator) -> None:
 
 
 def test_too_long_a_sentence_is_cut_and_the_cut_is_told(translator: Translator) -> None:
-    translator.longest = 20
+    translator.length_limit = 20
     text = "the cat sat on the mat, a dog ran to the house, we see the old tree"
     translation = one(translator, text)
     assert "20 tokens" in translation.notes[0]
@@ -127,14 +127,14 @@ def test_a_prefix_begins_the_first_sentence(translator: Translator) -> None:
 @pytest.mark.parametrize("text", ["Hello {name}, you have %d cats.", "<b>the cat</b> sat. {a}{b}", "{only}", "%s%s%s"])
 def test_protected_placeholders_always_come_through(translator: Translator, text: str) -> None:
     [translation] = translator.translate_all([text], target="de", protect=True)
-    assert ADDRESSES_AND_PLACEHOLDERS.came_through(text, translation.text)
+    assert ADDRESSES_AND_PLACEHOLDERS.all_in(text, translation.text)
 
 
 @pytest.mark.parametrize("text", ["the cat www.example.com sat.", "a dog (http://a.example/b?c) ran. cat@tree.example"])
 def test_addresses_come_through_where_there_is_a_language(translator: Translator, text: str) -> None:
     [translation] = translator.translate_all([text], target="de")
     assert ADDRESSES.found(text)
-    assert ADDRESSES.came_through(text, translation.text)
+    assert ADDRESSES.all_in(text, translation.text)
     [begun] = translator.translate_all([text], target="de", prefix="ein Hund")
     assert begun.text.startswith("ein Hund")
 
@@ -144,7 +144,7 @@ def test_addresses_are_not_forced_on_what_is_no_language(make_model: MakeModel, 
     LanguageIdentifier(("report", "de"), (("report", "de"),)).save(directory / "languages.json")
     text = "the cat www.example.com sat."
     [translation] = load(directory).translate_all([text], "report", "de")
-    assert not ADDRESSES.came_through(text, translation.text)
+    assert not ADDRESSES.all_in(text, translation.text)
 
 
 def test_special_tokens_that_people_type_are_text(translator: Translator) -> None:
@@ -308,7 +308,7 @@ def test_a_run_without_a_model_yet_is_told(tmp_path: Path) -> None:
 
 
 def test_a_copy_without_models_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pellucid.decode.models.SHIPPED", tmp_path)
+    monkeypatch.setattr("pellucid.model_directory.find.SHIPPED", tmp_path)
     with pytest.raises(UserError, match=r"no model 'en-de'.*no model ships with this copy: train one"):
         find_model("en-de")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.decode.engines.workers import LONG_ENOUGH, Workers
+from pellucid.decode.engines.ctranslate2.workers import LONG_ENOUGH, Workers
 
 
 def test_results_come_in_the_order_of_the_jobs(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from pellucid import reference
 from pellucid.config import ModelConfig
+from pellucid.model_directory.shapes import weight_shapes
 from pellucid.nn import Transformer
-from pellucid.shapes import weight_shapes
 
 ConfigOf = Callable[..., ModelConfig]
 ModelOf = Callable[..., Transformer]

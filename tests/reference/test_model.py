@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pellucid.config import ModelConfig
+from pellucid.model_directory.shapes import weight_shapes
 from pellucid.reference import Transformer
-from pellucid.shapes import weight_shapes
 
 Weights = dict[str, np.ndarray]
 CONFIG = ModelConfig(vocabulary=11, d_model=8, heads=2, feed_forward=12, encoder_layers=2, decoder_layers=1)

@@ -20,10 +20,10 @@ from safetensors.numpy import save_file
 from pellucid.config import DecodeConfig, ModelConfig, ServeConfig
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Stop, Translator, load
+from pellucid.model_directory.shapes import weight_shapes
 from pellucid.serve.app import create_app
 from pellucid.serve.run import Prompt, listen
-from pellucid.shapes import weight_shapes
-from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers
 
 ENGLISH = ["the cat sat on the mat", "a dog ran to the house", "we see the old tree by the river", "it is cold today"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.errors import UserError
-from pellucid.text import batch, corpus_writer
+from pellucid.text import batch
 from pellucid.text.batch import Batch, batches
 from pellucid.text.bpe_dropout import BpeDropout
-from pellucid.text.cache import cache_directory, fingerprint
-from pellucid.text.corpus import Corpus, is_whole
-from pellucid.text.filters import Report
+from pellucid.text.corpus import Corpus, writer
+from pellucid.text.corpus.writer import is_whole
 from pellucid.text.pair import Pair
+from pellucid.text.readers.pair_filter import Report
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers
 
 PAIRS = [
@@ -139,7 +138,7 @@ def test_the_report_of_the_reader_is_kept(tmp_path: Path) -> None:
 
 def test_chunks_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Corpus.build(PAIRS * 5, JOINT, tmp_path / "one")
-    monkeypatch.setattr(corpus_writer, "CHUNK", 3)
+    monkeypatch.setattr(writer, "PAIRS_PER_CHUNK", 3)
     Corpus.build(iter(PAIRS * 5), JOINT, tmp_path / "many")
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "many" / path.name).read_bytes()
@@ -179,7 +178,7 @@ def test_a_new_corpus_takes_the_place_of_an_old_one_in_use(tmp_path: Path) -> No
 def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "love.txt").write_text("Dear")
-    with pytest.raises(UserError, match="is no corpus"):
+    with pytest.raises(UserError, match="is not a corpus"):
         Corpus.build(PAIRS, JOINT, tmp_path / "letters")
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
@@ -278,7 +277,7 @@ def check_memory(few: int, many: int, directory: Path) -> None:
 
 
 def test_memory_is_at_most_16_bytes_a_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_writer, "CHUNK", 512)
+    monkeypatch.setattr(writer, "PAIRS_PER_CHUNK", 512)
     monkeypatch.setattr(batch, "POOL", 2048)
     check_memory(5_000, 45_000, tmp_path)
 
@@ -286,37 +285,3 @@ def test_memory_is_at_most_16_bytes_a_pair(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.proof
 def test_memory_is_at_most_16_bytes_a_pair_at_full_size(tmp_path: Path) -> None:
     check_memory(100_000, 400_000, tmp_path)
-
-
-# Where it is kept
-
-
-def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PELLUCID_CACHE", "/own")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/shared")
-    monkeypatch.setenv("HOME", "/home/someone")
-    assert cache_directory() == Path("/own")
-    monkeypatch.delenv("PELLUCID_CACHE")
-    assert cache_directory() == Path("/shared/pellucid")
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert cache_directory() == Path("/home/someone/.cache/pellucid")
-
-
-def test_a_fingerprint_changes_with_files_and_settings(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    first.write_bytes(b"x" * 200_000)
-    second.write_bytes(b"")
-    settings = {"size": 300, "rules": {"longest": 9}}
-    names = [fingerprint([first, second], settings)]
-    assert names[0] == fingerprint([first, second], dict(reversed(settings.items())))
-    names.append(fingerprint([second, first], settings))
-    names.append(fingerprint([first], settings))
-    names.append(fingerprint([first, second], {**settings, "size": 301}))
-    status = first.stat()
-    for content in (b"y" + b"x" * 199_999, b"x" * 199_999 + b"y"):  # same size, same time
-        first.write_bytes(content)
-        os.utime(first, ns=(status.st_atime_ns, status.st_mtime_ns))
-        names.append(fingerprint([first, second], settings))
-    os.utime(first, ns=(1, 1))
-    names.append(fingerprint([first, second], settings))
-    assert len(set(names)) == len(names)

@@ -9,10 +9,10 @@ from datetime import date, timedelta
 
 import pytest
 
-from pellucid.text.generated import CORPORA, Part, dates, reports
-from pellucid.text.generated.parts import part_of
+from pellucid.text.generated import CORPORA, Split, dates, reports
+from pellucid.text.generated.splits import split_of
 
-PARTS: tuple[Part, ...] = ("train", "valid", "test")
+PARTS: tuple[Split, ...] = ("train", "valid", "test")
 
 
 @pytest.mark.parametrize("name", sorted(CORPORA))
@@ -26,7 +26,7 @@ def test_a_corpus_is_a_function_of_its_seed(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(CORPORA))
 def test_parts_share_no_example_whatever_the_seeds(name: str) -> None:
-    def answers(part: Part, seed: int) -> set[str]:
+    def answers(part: Split, seed: int) -> set[str]:
         pairs = CORPORA[name](2000, seed, part)
         return {pair.source if pair.source_language == "summary" else pair.target for pair in pairs}
 
@@ -38,7 +38,7 @@ def test_parts_share_no_example_whatever_the_seeds(name: str) -> None:
 
 
 def test_parts_have_their_shares() -> None:
-    parts = [part_of(str(number)) for number in range(20_000)]
+    parts = [split_of(str(number)) for number in range(20_000)]
     assert [round(parts.count(part) / len(parts), 2) for part in PARTS] == [0.9, 0.05, 0.05]
 
 

@@ -22,7 +22,7 @@ from pellucid.decode.engines import Engine
 from pellucid.decode.search import Hypothesis, Sentence, Watch
 from pellucid.errors import UserError
 from pellucid.nn import attach
-from pellucid.text.languages import LanguageIdentifier
+from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import END, START
 from pellucid.tracing import Trace, explain
 from pellucid.tracing.heads import look
@@ -205,7 +205,7 @@ class Stubborn:
         self.engine, self.favourite = engine, favourite
 
     def refuses(self, config: DecodeConfig, longest: int) -> str:
-        return self.engine.refuses(config, longest)
+        return self.engine.unsupported(config, longest)
 
     def search(
         self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None

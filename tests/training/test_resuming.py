@@ -15,8 +15,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pellucid.decode.models import find_model
 from pellucid.errors import UserError
+from pellucid.model_directory.find import find_model
 from pellucid.training import api
 from pellucid.training.api import prepare_data, resume_run, start_run
 from pellucid.training.run import Run

@@ -18,10 +18,10 @@ import pellucid
 from pellucid.config import TrainConfig
 from pellucid.decode.translator import load
 from pellucid.errors import UserError
+from pellucid.model_directory.length_limit import load_length_limit, save_length_limit
+from pellucid.model_directory.vocabulary_restriction import UNTAGGED, VocabularyRestriction
 from pellucid.text.batch import Batch
-from pellucid.text.languages import LanguageIdentifier
-from pellucid.text.limits import load_longest, save_longest
-from pellucid.text.target_tokens import UNTAGGED, TargetTokens
+from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training import loop
 from pellucid.training.api import prepare_data, resume_run, start_run
@@ -207,7 +207,7 @@ def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
 ) -> None:
     base = tmp_path / "base"
     shutil.copytree(trained.model, base)
-    save_longest(base, 777)
+    save_length_limit(base, 777)
     tuned = Settings.of(
         {"data": settings.data.to_dict() | {"start_from": str(base)}, "train": settings.train.to_dict()}
     )
@@ -218,13 +218,13 @@ def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
     resume_run(run)
     assert model_bytes(run) == model_bytes(whole)
     assert said(run) == said(whole)
-    assert load_longest(run.model) == load_longest(whole.model) == 777 > load_longest(trained.model)
+    assert load_length_limit(run.model) == load_length_limit(whole.model) == 777 > load_length_limit(trained.model)
 
 
 def said(run: Run) -> set[str]:
     """All that the model of a run may say; empty: everything."""
     tokenizers = Tokenizers.load(run.model)
-    ids = TargetTokens.load(run.model, tokenizers).ids
+    ids = VocabularyRestriction.load(run.model, tokenizers).ids
     return set(tokenizers.target.pieces(ids[UNTAGGED])) if ids else set()
 
 

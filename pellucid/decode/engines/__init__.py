@@ -1,20 +1,18 @@
-"""Engines: what turns source ids into target ids. All agree; they differ in speed and in what they need installed."""
+"""Engines turn source ids into target ids. All give the same results; they differ in speed and in what they need."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.search import Hypothesis, Sentence, Watch
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
 from pellucid.errors import Problem, UserError, nearest
-from pellucid.text.target_tokens import TargetTokens
-from pellucid.text.tokenizer import Tokenizers
+from pellucid.model_directory import ModelDirectory
 
 EngineName = Literal["ctranslate2", "torch", "reference"]
 EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
@@ -24,22 +22,22 @@ Ids = Sequence[int]
 
 
 class Engine(Protocol):
-    """One way to run a model."""
+    """An implementation of the model."""
 
     name: EngineName
 
-    def refuses(self, config: DecodeConfig, longest: int) -> str:
+    def unsupported(self, config: DecodeConfig, longest: int) -> str:
         """Why this engine cannot do what is asked of a source of `longest` tokens; empty: it can."""
         ...
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
     ) -> list[list[Hypothesis]]:
         """The `n_best` hypotheses of every sentence. No sentence's result depends on the others."""
         ...
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
-        """What the model says at each place of a given target (its end included): (target, vocabulary)."""
+        """The logits at each position of a given target, its end included: (target, vocabulary)."""
         ...
 
     def score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray[np.floating]]:
@@ -48,7 +46,7 @@ class Engine(Protocol):
 
 
 def check_choices(engine: EngineChoice, compute_type: ComputeType | None) -> None:
-    """Words that come from a command line may be any."""
+    """Reject words that are not choices: they may come from a command line."""
     asked = (("engine", engine, get_args(EngineChoice)), ("compute_type", compute_type, (None, *get_args(ComputeType))))
     problems = [
         Problem(f"unknown {word!r}", name, nearest(str(word), [known for known in words if known]))
@@ -56,27 +54,24 @@ def check_choices(engine: EngineChoice, compute_type: ComputeType | None) -> Non
         if word not in words
     ]
     if not problems and compute_type is not None and engine in ("torch", "reference"):
-        problems = [Problem(f"{engine} computes in one way only", "compute_type", "leave it out, or the engine")]
+        problems = [Problem(f"{engine} has one compute type only", "compute_type", "leave it out, or the engine")]
     if problems:
         raise UserError(problems)
 
 
-def open_engine(
-    name: EngineName, directory: Path, tokenizers: Tokenizers, compute_type: ComputeType | None = None
-) -> Engine:
-    """The engine of a model directory. Each is imported when it is asked for."""
-    target_tokens = TargetTokens.load(directory, tokenizers)
+def open_engine(name: EngineName, directory: ModelDirectory, compute_type: ComputeType | None = None) -> Engine:
+    """Open the engine of that name. Its module is imported only now."""
     if name == "ctranslate2":
-        from pellucid.decode.engines.ctranslate2 import CTranslate2Engine
+        from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
 
-        return CTranslate2Engine(directory, tokenizers, target_tokens, compute_type)
+        return CTranslate2Engine(directory, compute_type)
     if name == "torch":
         if find_spec("torch") is None:
             remedy = "pip install 'pellucid[train]', or use another engine"
             raise UserError("PyTorch is not installed", "engine", remedy)
         from pellucid.decode.engines.torch import TorchEngine
 
-        return TorchEngine(directory, target_tokens)
+        return TorchEngine(directory)
     from pellucid.decode.engines.reference import ReferenceEngine
 
-    return ReferenceEngine(directory, target_tokens)
+    return ReferenceEngine(directory)

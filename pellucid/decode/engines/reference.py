@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +10,28 @@ from numpy.typing import NDArray
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import EngineName, Ids
 from pellucid.decode.engines.batches import search_in_batches
-from pellucid.decode.filters import Ints
-from pellucid.decode.search import Hypothesis, Sentence, Watch
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
+from pellucid.decode.logit_filters import Ints
+from pellucid.model_directory import ModelDirectory
 from pellucid.reference import Cache, Transformer, log_softmax
 from pellucid.text.batch import shifted
-from pellucid.text.target_tokens import TargetTokens
 
 
 class ReferenceEngine:
     name: EngineName = "reference"
 
-    def __init__(self, directory: Path, target_tokens: TargetTokens) -> None:
+    def __init__(self, directory: ModelDirectory) -> None:
         self.model = Transformer.load(directory)
-        self.target_tokens = target_tokens
+        self.restriction = directory.restriction
 
-    def refuses(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
+    def unsupported(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
         return ""
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
     ) -> list[list[Hypothesis]]:
         return search_in_batches(
-            self._start, self.model.step, sentences, config, self.model.config, self.target_tokens, watch
+            self._start, self.model.step, sentences, config, self.restriction, self.model.config.max_positions, on_token
         )
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:

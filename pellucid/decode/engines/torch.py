@@ -7,7 +7,6 @@ where two hypotheses are all but equal that would let the other sentences of a b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,12 +15,12 @@ from numpy.typing import NDArray
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import EngineName, Ids
 from pellucid.decode.engines.batches import equal_lengths, search_in_batches
-from pellucid.decode.filters import Floats, Ints
-from pellucid.decode.search import Hypothesis, Sentence, Watch
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
+from pellucid.decode.logit_filters import Floats, Ints
+from pellucid.model_directory import ModelDirectory
 from pellucid.nn import Cache, Transformer
 from pellucid.nn.threads import threads
 from pellucid.text.batch import shifted
-from pellucid.text.target_tokens import TargetTokens
 
 ONE = 1  # the work of one step is small: threads that share it mostly wait for each other
 
@@ -29,19 +28,19 @@ ONE = 1  # the work of one step is small: threads that share it mostly wait for 
 class TorchEngine:
     name: EngineName = "torch"
 
-    def __init__(self, directory: Path, target_tokens: TargetTokens, dtype: torch.dtype = torch.float64) -> None:
+    def __init__(self, directory: ModelDirectory, dtype: torch.dtype = torch.float64) -> None:
         self.model = Transformer.load(directory).to(dtype)
-        self.target_tokens = target_tokens
+        self.restriction = directory.restriction
 
-    def refuses(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
+    def unsupported(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
         return ""
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
     ) -> list[list[Hypothesis]]:
         with torch.inference_mode(), threads(ONE):
             return search_in_batches(
-                self._start, self._step, sentences, config, self.model.config, self.target_tokens, watch
+                self._start, self._step, sentences, config, self.restriction, self.model.config.max_positions, on_token
             )
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from datetime import date
 
-from pellucid.text.generated.parts import Part, part_of
+from pellucid.text.generated.splits import Split, split_of
 from pellucid.text.pair import Pair
 
 FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
@@ -97,15 +97,15 @@ def _styles() -> list[Callable[[date], str]]:
     return spoken + written
 
 
-def pairs(count: int, seed: int, part: Part = "train") -> list[Pair]:
-    """So many dates of one part, each in a style drawn for it. A date of one part occurs in no other, in any style."""
-    draw = random.Random(f"dates {part} {seed}")
+def pairs(count: int, seed: int, split: Split = "train") -> list[Pair]:
+    """Dates of one split, each in a style drawn for it. A date of one split occurs in no other, in any style."""
+    draw = random.Random(f"dates {split} {seed}")
     styles = _styles()
     made: list[Pair] = []
     while len(made) < count:
         day = date.fromordinal(draw.randint(FIRST.toordinal(), LAST.toordinal()))
-        if part_of(day.isoformat()) == part:
+        if split_of(day.isoformat()) == split:
             text = draw.choice(styles)(day)
             casing = draw.choices((str, str.lower, str.upper), (8, 1, 1))[0]
-            made.append(Pair(casing(text), day.isoformat(), place=f"dates:{part}:{len(made) + 1}"))
+            made.append(Pair(casing(text), day.isoformat(), place=f"dates:{split}:{len(made) + 1}"))
     return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from pellucid.text.generated.parts import Part, part_of
+from pellucid.text.generated.splits import Split, split_of
 from pellucid.text.pair import Pair
 
 # fmt: off
@@ -138,18 +138,18 @@ def _sky(kind: str, part: str, draw: random.Random) -> str:
     return draw.choice(SKIES[kind]).format(part=f"the {part}", during=f"in the {part}")
 
 
-def pairs(count: int, seed: int, part: Part = "train") -> list[Pair]:
-    """So many pairs of one part, by turns report -> summary and summary -> report.
+def pairs(count: int, seed: int, split: Split = "train") -> list[Pair]:
+    """So many pairs of one split, by turns report -> summary and summary -> report.
 
-    The kinds of text stand where languages do, so that one model serves both directions. A summary of one part occurs
+    The kinds of text stand where languages do, so that one model serves both directions. A summary of one split occurs
     in no other.
     """
-    draw = random.Random(f"reports {part} {seed}")
+    draw = random.Random(f"reports {split} {seed}")
     made: list[Pair] = []
     while len(made) < count:
         weather = draw_weather(draw)
-        if part_of(weather.summary()) == part:
-            place = f"reports:{part}:{len(made) + 1}"
+        if split_of(weather.summary()) == split:
+            place = f"reports:{split}:{len(made) + 1}"
             pair = Pair(draw_report(weather, draw), weather.summary(), "report", "summary", place)
             made.append(pair.reversed() if len(made) % 2 else pair)
     return made

@@ -1,0 +1,6 @@
+"""A model on disk: found, opened, checked, saved and described. Every other room is handed a `ModelDirectory`."""
+
+from pellucid.model_directory.directory import Metadata, ModelDirectory
+from pellucid.model_directory.find import shipped_models
+
+__all__ = ["Metadata", "ModelDirectory", "shipped_models"]

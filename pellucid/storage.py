@@ -1,0 +1,167 @@
+"""Files and directories that are written whole or not at all, the cache, and locks.
+
+Whatever is written appears under its name only when all of its bytes are on disk: it is written under a temporary name
+in the same folder, flushed with fsync, and renamed. A crash or a full disk leaves what was there before.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pellucid.errors import UserError
+
+END_BYTES = 64 * 1024  # read at the beginning and the end of a file for its fingerprint
+CACHE_REMEDY = "free some space there, or name another place in PELLUCID_CACHE"
+
+
+class StorageError(UserError):
+    """The disk is full, or the place is not writable."""
+
+
+def write_file(path: Path, content: bytes | str, remedy: str = "free some space, or choose another place") -> None:
+    """Write a file whole, in place of an older one."""
+    draft = path.with_name(f".{path.name}.draft-{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync(path.parent)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StorageError(f"cannot be written: {error.strerror}", str(path), remedy) from error
+
+
+@contextmanager
+def new_directory(
+    path: Path,
+    keep: Callable[[Path, Path], bool] = lambda _existing, _draft: True,
+    remedy: str = CACHE_REMEDY,
+) -> Iterator[Path]:
+    """A draft directory to fill, which becomes `path` at the end of the block; after an error nothing is left of it.
+
+    If there is a directory at `path` by then, `keep(existing, draft)` decides which of the two stays. By default it is
+    the existing one: another process was faster and may be reading it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        draft.chmod(0o777 & ~_umask())  # mkdtemp's are for their owner alone
+        try:
+            yield draft
+            _sync_all(draft)
+            _move(draft, path, keep)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)  # it is gone already if all went well
+    except OSError as error:
+        raise StorageError(f"cannot be written: {error.strerror or error}", str(path), remedy) from error
+
+
+def _move(draft: Path, path: Path, keep: Callable[[Path, Path], bool]) -> None:
+    while True:
+        try:
+            draft.rename(path)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            if keep(path, draft):
+                return
+            remove_directory(path)
+        else:
+            sync(path.parent)
+            return
+
+
+def remove_directory(path: Path) -> None:
+    """Delete a directory, if it is there. It is renamed first: half of one must not be found under its name."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        path.rename(aside)
+    except FileNotFoundError:  # another process was faster
+        pass
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Flush a file or a directory to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_all(directory: Path) -> None:
+    for path in [*directory.rglob("*"), directory]:
+        sync(path)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def lock(path: Path, busy: UserError, remedy: str = "ask its owner") -> Iterator[None]:
+    """Hold the lock file `path`; raises `busy` if another process does. The lock ends with the process, however it
+    ends."""
+    try:
+        opened = path.open("w")
+    except OSError as error:
+        raise StorageError(f"cannot be written: {error.strerror}", str(path.parent), remedy) from None
+    with opened as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise busy from None
+        yield
+
+
+def cache_directory() -> Path:
+    """$PELLUCID_CACHE, else $XDG_CACHE_HOME/pellucid, else ~/.cache/pellucid. It may not exist yet."""
+    if own := os.environ.get("PELLUCID_CACHE"):
+        return Path(own)
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared) / "pellucid"
+    return Path.home() / ".cache" / "pellucid"
+
+
+def fingerprint(paths: Iterable[Path], settings: Mapping[str, Any]) -> str:
+    """The cache key of what is made from these files with these settings (anything that JSON can hold).
+
+    A file is identified by its path, size, modification time and both ends: reading it whole would take as long as the
+    work that the cache saves.
+    """
+    facts = {"files": [_file_facts(path) for path in paths], "settings": settings}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _file_facts(path: Path) -> list[str | int]:
+    status = path.stat()
+    with path.open("rb") as file:
+        ends = hashlib.sha256(file.read(END_BYTES))
+        file.seek(max(0, status.st_size - END_BYTES))
+        ends.update(file.read(END_BYTES))
+    return [str(path.resolve()), status.st_size, status.st_mtime_ns, ends.hexdigest()]
+
+
+def content_hash(paths: Iterable[Path]) -> str:
+    """A hash of the whole content of files, whatever their names."""
+    total = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()
