@@ -24,7 +24,7 @@ def log_softmax(scores: Floats) -> Floats:
 
 
 def temperature(scores: Floats, degree: float) -> Floats:
-    """Above 1 flattens, below 1 sharpens; at 0 only the likeliest token is left."""
+    """Above 1 flattens, below 1 sharpens; at 0 only the most probable token is left."""
     if degree == 0:
         return top_k(scores, 1)
     below: Floats = scores - scores.max(axis=-1, keepdims=True)
@@ -33,7 +33,7 @@ def temperature(scores: Floats, degree: float) -> Floats:
 
 
 def top_k(scores: Floats, k: int) -> Floats:
-    """Keep the k likeliest tokens; among equals the lower id comes first."""
+    """Keep the k most probable tokens; among equals the lower id comes first."""
     return _keep_best(scores, np.arange(scores.shape[-1]) < k)
 
 
@@ -48,11 +48,11 @@ def top_p(scores: Floats, p: float) -> Floats:
 
 
 def _keep_best(scores: Floats, keep: NDArray[np.bool_]) -> Floats:
-    """`keep` says of every rank (the likeliest token has rank 0) whether it stays."""
+    """`keep`: for every rank (the most probable token has rank 0), whether it is kept."""
     order = np.argsort(-scores, axis=-1, kind="stable")
-    kept = np.empty(scores.shape, dtype=bool)
-    np.put_along_axis(kept, order, np.broadcast_to(keep, scores.shape), axis=-1)
-    return np.where(kept, scores, -np.inf).astype(scores.dtype)
+    mask = np.empty(scores.shape, dtype=bool)
+    np.put_along_axis(mask, order, np.broadcast_to(keep, scores.shape), axis=-1)
+    return np.where(mask, scores, -np.inf).astype(scores.dtype)
 
 
 def restrict(scores: Floats, allowed: Ints) -> Floats:

@@ -1,4 +1,4 @@
-"""A text as sentences that fit the model, and what stands between them, which is kept character by character."""
+"""A text as sentences that fit the model, and the text between them, which is kept character by character."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pellucid.text.unicode import well_formed
 
 LINE_END = re.compile(r"([\r\n]+)")
 EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
-JOINING = "\ufe0f\u200d"  # what stands inside or after an emoji
+JOINING = "\ufe0f\u200d"  # inside or after an emoji
 # Where a sentence that is too long may be cut, best first; a cut comes after the match. A row of dots is tried once,
 # from its first: anew from each of them would take the square of their number.
 CUTS = [

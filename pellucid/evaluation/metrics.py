@@ -10,7 +10,7 @@ from pellucid.errors import UserError
 
 
 class Score(NamedTuple):
-    """A score in percent (TER: the lower, the better) and the signature that says how it was computed."""
+    """A score in percent (TER: the lower, the better) and its sacreBLEU signature."""
 
     name: str
     score: float
@@ -52,7 +52,7 @@ def compare(
 
 
 def _difference(metric: str, result: Any, baseline: Any) -> Difference:
-    # Of systems that score the same sacrebleu says the smallest p-value it has, as no draw exceeds a difference of 0.
+    # For systems of equal score sacrebleu gives its smallest p-value, as no draw exceeds a difference of 0.
     p_value = 1.0 if result.score == baseline.score else float(result.p_value)
     return Difference(metric, float(result.score), float(baseline.score), p_value)
 

@@ -1,4 +1,4 @@
-"""What a model is made of and what it costs, part by part, from its config alone."""
+"""The components of a model and their costs, computed from its config alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pellucid.config import ModelConfig
 from pellucid.model_directory.shapes import Shape, weight_shapes
 
 BYTES = 4  # of a float32
-ADAM = 2  # numbers that Adam keeps for each parameter: the means of the gradient and of its square
+ADAM = 2  # numbers that Adam stores for each parameter: the first and the second moment
 SENTENCE, BEAM = 32, 5  # the sentence whose cache is shown: tokens on each side, hypotheses
 PAPER_VOCABULARY = 37_000
 PAPER_FLOPS = {"base": 3.3e18, "big": 2.3e19}  # training cost as the paper gives it: GPU time at 9.5 TFLOP/s
@@ -22,7 +22,7 @@ Side = Literal["source", "target"]
 
 @dataclass(frozen=True)
 class Component:
-    """One matrix, table or norm. A part of a layer stands once in each of `layers` layers."""
+    """One matrix, table or norm. A component of a layer occurs once in each of `layers` layers."""
 
     name: str  # encoder.layers.*.self_attention.query
     shape: Shape
@@ -62,7 +62,7 @@ class Description:
 
     @property
     def qkv_weights(self) -> int:
-        """Weights that make queries, keys and values in one attention; its biases are apart."""
+        """Weights of the query, key and value projections of one attention, without biases."""
         return (self.config.heads + 2 * self.config.key_heads) * self.config.d_head * self.config.d_model
 
     @property
@@ -70,12 +70,12 @@ class Description:
         return (self.config.heads + 2 * self.config.key_heads) * self.config.d_head if self.config.bias else 0
 
     def multiply_adds(self, side: Side) -> int:
-        """In the matrix products that one token of a side passes through."""
+        """Multiply-adds of the matrix products for one token of a side."""
         return sum(part.layers * part.multiply_adds for part in self.components if part.side == side)
 
     @property
     def multiply_adds_per_key(self) -> int:
-        """What one query of one attention spends on each key it sees: its score, and its value's share."""
+        """Multiply-adds of one query of one attention for each key: its score, and its weighted value."""
         return 2 * self.config.d_model
 
     @property
@@ -90,7 +90,7 @@ class Description:
 
     @property
     def cache(self) -> dict[str, int]:
-        """Bytes in float32: a token's keys and values in every decoder layer. The source's are held once a sentence."""
+        """Bytes in float32: keys and values in every decoder layer per token; a source is held once."""
         token = BYTES * 2 * self.config.decoder_layers * self.config.key_heads * self.config.d_head
         return {"source_token": token, "target_token": token, "sentence": token * SENTENCE * (1 + BEAM)}
 
@@ -126,7 +126,7 @@ def describe(config: ModelConfig) -> Description:
     for name, shape in shapes.items():
         place, kind = name.rsplit(".", 1)
         if kind != "weight":
-            continue  # a bias stands with its weight; running statistics are not learned
+            continue  # a bias is counted with its weight; running statistics are not parameters
         general = re.sub(r"\blayers\.\d+\.", "layers.*.", place)
         seen = parts.get(general)
         parts[general] = Component(

@@ -10,7 +10,7 @@ Shape = tuple[int, ...]
 
 
 def weight_shapes(config: ModelConfig) -> dict[str, Shape]:
-    """Name -> shape of everything in `model.safetensors`. A tied matrix stands once, under the first of its names."""
+    """Name -> shape of everything in `model.safetensors`. A tied matrix occurs once, under the first of its names."""
     return (
         dict(_embeddings(config))
         | dict(_stack(config, "encoder"))

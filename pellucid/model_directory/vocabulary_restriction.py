@@ -48,7 +48,7 @@ class VocabularyRestriction:
         tags = len(tokenizers.target.languages)  # between the special tokens and the bytes; no target has one
         always[len(SPECIALS) + tags :][: len(BYTE_OF)] = True
         masks: dict[str, NDArray[np.bool_]] = {}
-        for language, used in corpus.target_tokens().items():
+        for language, used in corpus.used_target_tokens().items():
             name = language if tokenizers.source.languages and language else UNTAGGED
             masks[name] = masks.get(name, always) | used
         return cls(tokenizers, masks)
@@ -95,7 +95,7 @@ class VocabularyRestriction:
 
 
 def _checked(name: str, known: Sequence[str]) -> str:
-    """A name becomes that of a folder, so it must be one that a language can have."""
+    """The name becomes a folder name, so it must be a valid language code."""
     if name not in known or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise ValueError(f"the model has no target language {name!r}")
     return name

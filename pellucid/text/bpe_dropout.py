@@ -1,7 +1,7 @@
-"""BPE dropout: a training sees the same word cut in different ways, so that it learns what the pieces mean.
+"""BPE dropout: in each epoch a word is segmented differently, so that the model learns what the pieces mean.
 
-The library's own dropout draws from a generator that cannot be seeded. Here the pieces are a pure function of the seed,
-the epoch and the pair, so that a training that was stopped goes on exactly as if it had not been.
+The dropout of the `tokenizers` library uses a random generator that cannot be seeded. Here the pieces are a pure
+function of the seed, the epoch and the pair, so that a resumed training is exactly the uninterrupted one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pellucid.text.tokenizer import Tokenizer, Tokenizers
 
 
 class BpeDropout:
-    """Encodes both sides of pairs, leaving each merge out with the chance `rate`."""
+    """Encodes both sides of pairs, skipping each merge with probability `rate`."""
 
     def __init__(self, tokenizers: Tokenizers, rate: float, seed: int) -> None:
         self.rate = rate
@@ -33,7 +33,7 @@ class BpeDropout:
 
 
 class Merges:
-    """The merges of a tokenizer, to be replayed with some of them left out."""
+    """The merges of a tokenizer, replayed with some of them skipped."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         model = json.loads(tokenizer.to_json())["model"]

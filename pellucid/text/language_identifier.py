@@ -1,4 +1,4 @@
-"""Which language is this: naive Bayes over the character n-grams of words, learned from the pairs.
+"""Language identification: naive Bayes over the character n-grams of words, learned from the pairs.
 
 Stored as `languages.json` in the model directory, together with the languages and directions of the model.
 """
@@ -23,13 +23,13 @@ WORD = re.compile(r"[^\W\d_]+")
 FILE = "languages.json"
 FILE_BYTES = 130_000  # roughly
 UNIT = 100  # weights are kept as whole hundredths
-HELD_OUT = 10  # of so many texts, one tells how far the n-grams can be trusted
+HELD_OUT = 10  # one text in so many is held out to calibrate the probabilities
 SCALES = tuple(step / 20 for step in range(1, 21))
-USUAL_SCALE = 0.2  # where there are too few texts to hold any out
+DEFAULT_SCALE = 0.2  # where there are too few texts to hold any out
 
 
 def ngrams(word: str) -> Iterator[str]:
-    """All runs of 1 to 5 characters of a word with its borders, a space each; the border alone says nothing."""
+    """All n-grams of 1 to 5 characters of a word with a space at either end; a space alone is not one."""
     bordered = f" {word} "
     for size in range(1, LONGEST_NGRAM + 1):
         for start in range(len(bordered) - size + 1):
@@ -43,18 +43,18 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class LanguageIdentifier:
-    """The languages of a model, its directions, and what each n-gram says for and against each language."""
+    """The languages of a model, its directions, and the weight of each n-gram for each language."""
 
     languages: tuple[str, ...] = ()
     directions: tuple[Direction, ...] = ()
-    scale: float = 1.0  # n-grams of a word say the same several times over; this makes the odds honest
-    weights: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)  # n-gram -> one a language
+    scale: float = 1.0  # of the scores: overlapping n-grams are not independent
+    weights: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)  # n-gram -> one per language
 
     @classmethod
     def learn(cls, texts: Mapping[str, Iterable[str]], directions: Iterable[Direction] = ()) -> Self:
         """Learn from texts in each language; some ten thousand sentences each are plenty.
 
-        With one language or none there is nothing to tell apart, and no n-gram is kept.
+        With one language or none there is nothing to identify, and no n-gram is stored.
         """
         languages, directions = tuple(texts), tuple(directions)
         if len(languages) < 2:
@@ -118,7 +118,7 @@ def _ngram_counts(word_counts: Counter[str]) -> Counter[str]:
 
 
 def _weights(counts: list[Counter[str]]) -> dict[str, list[int]]:
-    """log p(n-gram | language), less the mean over the languages, of the n-grams that tell most."""
+    """log p(n-gram | language), less the mean over the languages, of the most informative n-grams."""
     known = list(dict.fromkeys(ngram for language in counts for ngram in language))
     # Add-one smoothing among the n-grams of each size.
     kinds = Counter(len(ngram) for ngram in known)
@@ -138,20 +138,20 @@ def _weights(counts: list[Counter[str]]) -> dict[str, list[int]]:
         mean = sum(logs) / len(logs)
         weights[ngram] = [round(UNIT * (log - mean)) for log in logs]
         usefulness[ngram] = sum(p) * (max(logs) - min(logs))
-    kept = FILE_BYTES // (10 + 5 * len(counts))
-    best = sorted(known, key=lambda ngram: (-usefulness[ngram], ngram))[:kept]
+    count = FILE_BYTES // (10 + 5 * len(counts))
+    best = sorted(known, key=lambda ngram: (-usefulness[ngram], ngram))[:count]
     return {ngram: weights[ngram] for ngram in sorted(best)}
 
 
 def _best_scale(raw: LanguageIdentifier, held_out: list[tuple[str, int]]) -> float:
     """The scale under which held-out texts are likeliest to be what they are.
 
-    Whole sentences are too easy to tell how doubtful a few words are, so beginnings count too.
+    Whole sentences are easy; their first words count too, so that the probabilities of short texts are calibrated.
     """
     beginnings = [(" ".join(text.split()[:count]), index) for text, index in held_out for count in (1, 2, None)]
     scored = [(raw._scores(text), index) for text, index in beginnings]
     if not scored:
-        return USUAL_SCALE
+        return DEFAULT_SCALE
 
     def loss(scale: float) -> float:
         """- log of the softmax at the right language, summed."""
@@ -185,7 +185,7 @@ def _well_formed(content: Any) -> bool:
         and len(set(languages)) == len(languages)
         and isinstance(directions, list)
         and all(
-            isinstance(way, list) and len(way) == 2 and all(side in languages for side in way) for way in directions
+            isinstance(pair, list) and len(pair) == 2 and all(side in languages for side in pair) for pair in directions
         )
         and type(scale) in (int, float)
         and 0 < scale <= 1

@@ -29,7 +29,7 @@ def two_letter_codes() -> set[str]:
 
 
 def is_code(name: str | None) -> bool:
-    """Whether `name` has the form of a language code. The names of other directions (`report`, `summary`) have not."""
+    """Whether `name` has the shape of a language code, unlike the names of other directions (`report`, `summary`)."""
     return name is not None and CODE.fullmatch(name.lower()) is not None
 
 

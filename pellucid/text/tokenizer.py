@@ -1,8 +1,8 @@
 """Text to token ids and back: byte-level BPE in which no text is unknown.
 
-Two things are not kept, and nothing else: text is brought to Unicode's composed form (NFC), and white space at either
-end is cut. A space is put before the first word, so that a word is the same token wherever it stands; decoding takes it
-away again. Digits stand alone: a number is spelled out, never guessed at as a whole.
+Two things are normalised: text is brought to Unicode's composed form (NFC), and white space at either end is removed.
+A space is put before the first word, so that a word is the same token at any position; decoding removes it. Every digit
+is a token of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SAMPLE_CHARACTERS = 20_000_000
 
 
 def byte_characters() -> list[str]:
-    """The printable character that stands for each byte in the vocabulary: itself, or the next free one from U+0100."""
+    """The printable character that represents each byte in the vocabulary: itself, or the next free one from U+0100."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
     return [chr(byte if byte in printable else next(others)) for byte in range(256)]
@@ -47,10 +47,10 @@ BYTE_OF = {character: byte for byte, character in enumerate(byte_characters())}
 
 
 class Tokenizer:
-    """A vocabulary and its merges. Ids: padding, start, end, one tag a language, the 256 bytes, then the merges."""
+    """A vocabulary and its merges. Ids: padding, start, end, one tag per language, the 256 bytes, then the merges."""
 
     def __init__(self, engine: tokenizers.Tokenizer) -> None:
-        # Text from people is never special. The file does not keep this, so it is set here, on the only way in.
+        # Text from people is never special. The file does not store this setting, so it is set here.
         engine.encode_special_tokens = True
         self.engine = engine
         self._tags = {
@@ -68,7 +68,7 @@ class Tokenizer:
         least = len(specials) + len(BYTE_OF)
         if size is not None and size < least:
             raise UserError(f"{size} is too small", "vocabulary", f"give at least {least}: specials, tags and bytes")
-        kept = sample(map(well_formed, texts), SAMPLE_CHARACTERS, seed)
+        sampled = sample(map(well_formed, texts), SAMPLE_CHARACTERS, seed)
         engine = tokenizers.Tokenizer(models.BPE())
         engine.normalizer = normalizers.Sequence(
             [normalizers.NFC(), normalizers.Strip(), normalizers.Prepend(" ")]  # the order matters
@@ -81,13 +81,13 @@ class Tokenizer:
         )
         engine.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
         trainer = trainers.BpeTrainer(
-            vocab_size=size or fitting_size(kept),
+            vocab_size=size or fitting_size(sampled),
             min_frequency=2,
             special_tokens=[AddedToken(text, special=True, normalized=False) for text in specials],
             initial_alphabet=list(BYTE_OF),
             show_progress=False,
         )
-        engine.train_from_iterator(kept, trainer, length=len(kept))
+        engine.train_from_iterator(sampled, trainer, length=len(sampled))
         return cls(engine)
 
     @classmethod
@@ -126,7 +126,7 @@ class Tokenizer:
         return self._tags[language]
 
     def normalise(self, text: str) -> str:
-        """What is kept of a text: `decode(encode(text)) == normalise(text)`."""
+        """The text as it is after encoding: `decode(encode(text)) == normalise(text)`."""
         normal: str = self.engine.normalizer.normalize_str(well_formed(text))
         return normal.removeprefix(" ")
 
@@ -144,7 +144,7 @@ class Tokenizer:
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids. Special ones are skipped; bytes that are no UTF-8 become U+FFFD."""
+        """The text of ids. Special tokens are skipped; bytes that are not UTF-8 become U+FFFD."""
         return self.decode_batch([list(ids)])[0]
 
     def decode_batch(self, ids: Sequence[Sequence[int]]) -> list[str]:
@@ -156,7 +156,7 @@ class Tokenizer:
         return [self._piece(int(number)) for number in ids]
 
     def readable(self, ids: Iterable[int]) -> list[str]:
-        """The pieces for people: a space is ▁; a byte that is no whole character, or nothing to see, is ⟨E2⟩."""
+        """The pieces for display: a space is ▁; a byte that is not a whole character, or invisible, is ⟨E2⟩."""
         first = len(SPECIALS) + len(self._tags)
         return [self._piece(int(n)) if n < first else _visible(self._piece(int(n))) for n in ids]
 
@@ -215,7 +215,7 @@ class Tokenizers:
             self.target.save(directory / "tokenizer.target.json")
 
     def head(self, target_language: str | None = None) -> list[int]:
-        """What a source begins with: the tag of the target language, nothing where the tokenizer has no tags."""
+        """The first tokens of a source: the tag of the target language; none if the tokenizer has no tags."""
         if not self.source.languages:
             return []
         if target_language is None:
@@ -231,8 +231,8 @@ class Tokenizers:
 
 
 def fitting_size(texts: Iterable[str]) -> int:
-    """How many tokens suit the texts, from how many words they use at least twice (numbers apart, which are spelled):
-    one for every word where the words are few (dates, reports), slowing to the cube root where they are many. 1,000
+    """A vocabulary size for the texts, from the number of words that occur at least twice (without numbers): one token
+    for every word where the words are few (dates, reports), growing with the cube root where they are many. 1,000
     words: 1,256 tokens; 18,000 words: 8,000; 50,000 words: 11,300. A multiple of 8 between 512 and 32,000."""
     counts = Counter(word for text in texts for word in text.split())
     words = sum(count > 1 and not any(map(str.isdigit, word)) for word, count in counts.items())
@@ -242,25 +242,25 @@ def fitting_size(texts: Iterable[str]) -> int:
 
 
 def sample(texts: Iterable[str], characters: int, seed: int) -> list[str]:
-    """About `characters` characters of the texts at most, evenly drawn in one pass: all of them if they fit; each time
-    they do not, every second one is let go, of those kept and of those to come."""
+    """At most about `characters` characters of the texts, sampled evenly in one pass: all texts if they fit; each time
+    they do not, half of the sampled ones are dropped, and half of those to come."""
     draw = random.Random(seed).random
-    kept: list[str] = []
+    sampled: list[str] = []
     total, share = 0, 1.0
     for text in texts:
         if share < 1 and draw() >= share:
             continue
-        kept.append(text)
+        sampled.append(text)
         total += len(text)
-        while total > characters and len(kept) > 1:
-            kept = [text for text in kept if draw() < 0.5] or kept[:1]
-            total, share = sum(map(len, kept)), share / 2
-    return kept
+        while total > characters and len(sampled) > 1:
+            sampled = [text for text in sampled if draw() < 0.5] or sampled[:1]
+            total, share = sum(map(len, sampled)), share / 2
+    return sampled
 
 
 def _tag(language: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]+", language):
-        raise UserError(f"{language!r} is no name of a language", "", "use letters, digits, - and _, such as pt-BR")
+        raise UserError(f"{language!r} is not a language code", "", "use letters, digits, - and _, such as pt-BR")
     return f"<2{language}>"
 
 

@@ -189,7 +189,7 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
 def test_a_damaged_corpus_is_found(tmp_path: Path) -> None:
     directory = tmp_path / "c"
     assert not is_whole(directory)
-    with pytest.raises(UserError, match="no whole corpus"):
+    with pytest.raises(UserError, match="no complete corpus"):
         Corpus(directory)
     Corpus.build(PAIRS, JOINT, directory)
     for name in sorted(path.name for path in directory.iterdir()):

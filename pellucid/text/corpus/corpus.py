@@ -22,7 +22,7 @@ from pellucid.text.pair import Pair
 from pellucid.text.readers.pair_filter import Report
 from pellucid.text.tokenizer import END, Tokenizers
 
-ROWS = 65_536  # pairs that are gone through at a time
+ROWS_PER_BLOCK = 65_536  # processed at a time
 
 
 class Side(NamedTuple):
@@ -37,7 +37,9 @@ class Corpus:
 
     def __init__(self, directory: Path, both_ways: bool = False) -> None:
         if not is_whole(directory):
-            raise UserError("there is no whole corpus here", str(directory), "delete the directory and build it again")
+            raise UserError(
+                "there is no complete corpus here", str(directory), "delete the directory and build it again"
+            )
         self.directory = directory
         self.both_ways = both_ways
         self.about: dict[str, Any] = read_about(directory)
@@ -50,7 +52,7 @@ class Corpus:
         self._places = mapped(directory / "places", "<u4").reshape(-1, 2)  # (pairs, file and line)
         if both_ways and not self._reversible():
             raise UserError(
-                "both ways need one joint vocabulary with a tag for each language",
+                "both directions need one joint vocabulary with a tag for each language",
                 str(directory),
                 "give the languages of both sides",
             )
@@ -73,7 +75,7 @@ class Corpus:
 
     @property
     def stored(self) -> int:
-        """Pairs on disk: as many as the corpus has, or half of them when it goes both ways."""
+        """Number of pairs on disk: all pairs of the corpus, or half of them with `both_ways`."""
         return len(self._sides[0].ids)
 
     def __len__(self) -> int:
@@ -147,7 +149,7 @@ class Corpus:
         self, share: float, seed: int, pairs: NDArray[np.uint32] | None = None
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """`pairs` (default: all) to train on, and a share of them, drawn by the seed, that is held out: at least one,
-        never the last. A pair is held out both ways."""
+        never the last. A pair is held out in both directions."""
         pairs = np.arange(len(self), dtype=np.uint32) if pairs is None else pairs
         rows = pairs[pairs < self.stored]
         count = min(max(1, round(len(rows) * share)), len(rows) - 1)
@@ -163,13 +165,13 @@ class Corpus:
         chosen[pairs] = False
         return np.flatnonzero(chosen).astype(np.uint32) if among is None else among[chosen[among]]
 
-    def target_tokens(self) -> dict[str | None, NDArray[np.bool_]]:
+    def used_target_tokens(self) -> dict[str | None, NDArray[np.bool_]]:
         """For each language of a target, which tokens its texts use: (vocabulary,)."""
         used: dict[str | None, NDArray[np.bool_]] = {}
         for side in (1, 0) if self.both_ways else (1,):
             ids, numbers = self._sides[side].ids, self._languages[:, side]
-            for first in range(0, self.stored, ROWS):
-                rows = np.arange(first, min(first + ROWS, self.stored))
+            for first in range(0, self.stored, ROWS_PER_BLOCK):
+                rows = np.arange(first, min(first + ROWS_PER_BLOCK, self.stored))
                 tokens = ids.values[ids.offsets[rows[0]] : ids.offsets[rows[-1] + 1]]
                 number_of = np.repeat(numbers[rows], ids.lengths(rows))  # (tokens,)
                 for number in np.unique(numbers[rows]).tolist():

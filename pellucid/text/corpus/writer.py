@@ -1,4 +1,4 @@
-"""Writes a corpus: pairs come in one by one, files grow, and the directory appears when all of it is on disk."""
+"""Writes a corpus: pairs are appended one by one, and the directory appears when all of it is on disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_corpus(
 
 
 class _Writer:
-    """The open files of a corpus and what is counted on the way."""
+    """The open files of a corpus and the counts so far."""
 
     def __init__(self, directory: Path, tokenizers: Tokenizers, longest: int) -> None:
         self.directory = directory

@@ -1,6 +1,6 @@
 """Dates as people write them, in several languages, to ISO 8601: "Dienstag, 3. Mai 2022" -> "2022-05-03".
 
-No style is ambiguous: numbers alone stand only with dots, where the day always comes first, never as 03/04/2022.
+No style is ambiguous: dates of numbers alone are written with dots, the day first, never as 03/04/2022.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of text, plain or compressed, as numbered lines. Whatever is wrong with them is told with file and line."""
+"""Text files, plain or compressed, as numbered lines. Errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _similar(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, decompressed by what it holds rather than by its name, which may lie after a download."""
+    """The bytes of a file, decompressed according to its content: its name may be wrong after a download."""
     try:
         with path.open("rb") as raw:
             head = raw.peek(6)
@@ -85,7 +85,9 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
                 _refuse_other_line_ends(raw, place)
             if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
-                raise UserError(f"a line of more than {LONGEST_LINE:,} bytes", place, "one sentence or text a line")
+                raise UserError(
+                    f"a line of more than {LONGEST_LINE:,} bytes", place, "put one sentence or text on each line"
+                )
             yield place, _decoded(raw, place)
     if number == 0:
         raise UserError("the file is empty", str(path), "leave it out or give the right one")

@@ -76,7 +76,7 @@ def tsv(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
 
 
 def _header(cells: list[str], asked: Direction | None, place: str) -> tuple[int, int] | None:
-    """Which columns hold source and target, if the first line says so."""
+    """Which columns hold source and target, if the first line is a header."""
     names = [cell.lower() for cell in cells]
     if "source" in names and "target" in names:
         return names.index("source"), names.index("target")
@@ -92,12 +92,12 @@ def _header(cells: list[str], asked: Direction | None, place: str) -> tuple[int,
 
 
 def _names_side(name: str) -> bool:
-    """Whether a key of a record is the code of a language. ID and Key are none."""
+    """Whether a key of a record is a language code. ID and Key are not."""
     return is_language(name) and name[:2].islower()
 
 
 def jsonl(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
-    """One JSON object a line, in any of these shapes:
+    """One JSON object per line, in any of these shapes:
 
         {"source": "Hello.", "target": "Hallo."}
         {"source": "Hello.", "target": "Hallo.", "source_language": "en", "target_language": "de"}
@@ -124,7 +124,7 @@ def _record(line: str, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"invalid JSON: {error}", place, "one JSON object a line") from error
+        raise UserError(f"invalid JSON: {error}", place, "write one JSON object per line") from error
     if isinstance(record, dict) and isinstance(record.get("translation"), dict):
         record = record["translation"]
     if not isinstance(record, dict):
@@ -158,7 +158,9 @@ def _only_two(sides: dict[str, Any], place: str) -> Direction:
     if len(sides) != 2:
         found = ", ".join(sides) or "none"
         raise UserError(
-            f"two languages are needed; found: {found}", place, "say which two, or name the texts source and target"
+            f"two languages are needed; found: {found}",
+            place,
+            "give --from and --to, or name the texts source and target",
         )
     first, second = sides
     return first, second
@@ -171,5 +173,5 @@ def _text(value: Any, place: str) -> str:
     if "\0" in text:
         raise UserError("a NUL character", place, "remove it")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise UserError("half of a surrogate pair, which is no character", place, "write the character itself")
+        raise UserError("an unpaired surrogate, which is not a character", place, "write the character itself")
     return text.strip()

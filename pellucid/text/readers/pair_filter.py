@@ -1,4 +1,4 @@
-"""Which pairs are left out of training, by rules that are each told, counted and can be switched off."""
+"""The filter of training pairs. Every reason for leaving a pair out is counted, reported, and can be switched off."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLE_CHARACTERS = 40
 
 
 class PairFilter:
-    """Applies the rules to pair after pair; it remembers them all, for duplicates."""
+    """Filters pair after pair; it remembers a hash of each, to find duplicates."""
 
     def __init__(self, config: FilterConfig) -> None:
         self._config = config
@@ -49,7 +49,7 @@ class PairFilter:
 
 
 def _ratio(source: str, target: str) -> float:
-    """Bytes are fairer than characters: a Chinese character says as much as about three Latin letters."""
+    """In bytes, not characters: a Chinese character carries as much as about three Latin letters."""
     shorter, longer = sorted((len(source.encode()), len(target.encode())))
     return (longer + RATIO_SLACK) / (shorter + RATIO_SLACK)
 
@@ -77,7 +77,7 @@ class HashSet:
 
 @dataclass
 class Report:
-    """What became of every pair that was read: read = used + left out, reason by reason."""
+    """The counts of all pairs read: read = used + left out, by reason."""
 
     used: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
@@ -133,7 +133,7 @@ class Report:
 
 
 def _short(text: str) -> str:
-    """One line of bounded length, whatever the text holds."""
+    """The text as one line of bounded length."""
     line = " ".join(text.split())
     line = "".join(character if character.isprintable() else "�" for character in line)
     return line if len(line) <= EXAMPLE_CHARACTERS else line[: EXAMPLE_CHARACTERS - 1] + "…"

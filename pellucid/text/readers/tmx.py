@@ -1,4 +1,4 @@
-"""TMX, the exchange format of translation memories: streamed, so that memory stays flat whatever the file's size."""
+"""TMX, the exchange format of translation memories, read as a stream: memory use does not grow with the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pellucid.text.languages import Direction, primary_languages, same_language
 from pellucid.text.pair import Pair
 from pellucid.text.readers.files import opened
 
-CHUNK = 1 << 16
+READ_BYTES = 1 << 16
 # Elements of a <seg> that hold codes of the original document, not words. <hi> holds words and is kept.
 CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 
@@ -56,7 +56,7 @@ def _choose(path: Path, asked: Direction | None) -> Direction:
     primary = primary_languages(found)
     names = primary if len(primary) > 1 else found  # pt-BR and pt-PT differ only by region
     if len(names) != 2:
-        raise UserError(f"two languages are needed; found: {listed}", str(path), "say which two")
+        raise UserError(f"two languages are needed; found: {listed}", str(path), "give --from and --to")
     if same_language(names[1], survey.source_language):
         names.reverse()
     return names[0], names[1]
@@ -89,7 +89,7 @@ class _Reader:
     def units(self) -> Iterator[Unit]:
         some = False
         with opened(self.path) as file:
-            while chunk := file.read(CHUNK):
+            while chunk := file.read(READ_BYTES):
                 yield from self._parsed(chunk, last=False)
                 some = True
         if not some:
@@ -104,7 +104,7 @@ class _Reader:
                 f"invalid XML: {expat.ErrorString(error.code)}", f"{self.path}:{error.lineno}", "check the file"
             ) from error
         except (ValueError, LookupError) as error:  # of several bytes a character, or unknown
-            remedy = "convert it to UTF-8 with iconv, and say so in its first line"
+            remedy = "convert it to UTF-8 with iconv, and declare that in its first line"
             raise UserError(f"its encoding is not read: {error}", str(self.path), remedy) from None
         done, self._done = self._done, []
         return done

@@ -215,7 +215,7 @@ def test_bad_lines_are_told_with_their_place(tmp_path: Path, content: bytes, tol
         ('["one", "eins"]', "not a JSON object"),
         ('{"source": 1, "target": "eins"}', "1 is not text"),
         ('{"source": "a\\u0000b", "target": "eins"}', "a NUL character"),
-        ('{"source": "\\ud83d", "target": "eins"}', "half of a surrogate pair"),
+        ('{"source": "\\ud83d", "target": "eins"}', "an unpaired surrogate"),
         ('{"en": "one", "de": "eins", "fr": "un"}', "found: en, de, fr"),
         ('{"src": "one", "tgt": "eins"}', "found: none"),
     ],

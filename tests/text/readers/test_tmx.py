@@ -9,7 +9,7 @@ import pytest
 
 from pellucid.errors import UserError
 from pellucid.text.pair import Pair
-from pellucid.text.readers.tmx import CHUNK, tmx
+from pellucid.text.readers.tmx import READ_BYTES, tmx
 
 
 def memory(path: Path, body: str, head: str = '<tmx version="1.4"><header srclang="en-US"/>') -> Path:
@@ -112,11 +112,11 @@ def test_bad_files_are_told_with_their_place(tmp_path: Path, content: str, told:
 def test_memory_stays_flat(tmp_path: Path) -> None:
     one = unit(("en", "A sentence of some length, as they are."), ("de", "Ein Satz von einiger Länge, wie sie sind."))
     path = memory(tmp_path / "a.tmx", one * 20_000)
-    assert path.stat().st_size > 30 * CHUNK
+    assert path.stat().st_size > 30 * READ_BYTES
     tracemalloc.start()
     try:
         assert sum(1 for _ in tmx(path)) == 20_000
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 12 * CHUNK
+    assert peak < 12 * READ_BYTES
