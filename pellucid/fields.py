@@ -93,7 +93,7 @@ class Setting(NamedTuple):
         if (value is None and type(None) in self.types) or (self.choices and value in self.choices):
             return None
         if self.choices:
-            return Problem(f"{value!r} is not a choice", self.name, nearest(str(value), self.choices))
+            return Problem(f"{_brief(value)} is not a choice", self.name, nearest(str(value), self.choices))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         fits = (
             (number and float in self.types)
@@ -102,9 +102,9 @@ class Setting(NamedTuple):
         ) and not (isinstance(value, list) and any(not isinstance(item, str) for item in value))
         if not fits:
             wanted = " or ".join(KINDS[kind] for kind in self.types if kind is not type(None))
-            return Problem(f"{value!r} does not fit", self.name, f"give {wanted}")
+            return Problem(f"{_brief(value)} does not fit", self.name, f"give {wanted}")
         if number and not _is_finite(value):
-            return Problem(f"{value!r} is not a finite number", self.name, "give a finite number")
+            return Problem(f"{_brief(value)} is not a finite number", self.name, "give a finite number")
         low, high = self.minimum, self.maximum
         if number and not ((low is None or value >= low) and (high is None or value <= high)):
             bounds = f"at least {low}" if high is None else f"from {low} to {high}"
@@ -180,6 +180,12 @@ def _setting(declared: Any, hint: Any) -> Setting:
     about = declared.metadata
     bounds = about.get("minimum"), about.get("maximum")
     return Setting(declared.name, declared.default, types, choices, *bounds, about["help"], "required" in about)
+
+
+def _brief(value: Any) -> str:
+    """A value as an error shows it. The body of a request may hold a long one."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _is_finite(value: float) -> bool:

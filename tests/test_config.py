@@ -229,6 +229,11 @@ def test_lists_hold_strings_and_an_object_is_a_dict() -> None:
     )
 
 
+def test_a_long_value_is_shown_in_part() -> None:
+    (problem,) = problems(Order, what=["x" * 10_000, 2])
+    assert problem.what == f"['{'x' * 75}... does not fit"
+
+
 def test_the_json_schema_of_a_required_field_has_no_default() -> None:
     what, options = (each.json_schema() for each in Order.settings().values())
     assert what == {"type": ["string", "array"], "items": {"type": "string"}, "description": "what is ordered"}
