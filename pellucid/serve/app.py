@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from pellucid.config import ServeConfig
@@ -26,7 +27,7 @@ from pellucid.serve.service import Service, service_of
 PAGE = Path(__file__).parent / "static"
 PEN = Path(__file__).parents[1] / "tracing" / "heatmap.js"  # the page draws as the report does
 
-# Starlette's errors for an unknown path or method -> what the client is told.
+# Starlette's error for an unknown path or method -> a message with a remedy.
 UNKNOWN = {
     (404, "Not Found"): "there is nothing at this path: /spec lists what there is",
     (405, "Method Not Allowed"): "this path takes another method: /spec says which",
@@ -43,15 +44,14 @@ def create_app(translator: Translator, config: ServeConfig | None = None) -> Sta
         yield
         service.close()
 
-    summary = "Metrics of the service, for Prometheus"
+    own = [ApiRoute("/metrics", metrics, "Metrics of the service, for Prometheus"), Route("/spec", spec)]
     app = Starlette(
-        routes=[*libretranslate.ROUTES, *native.ROUTES, *worked.ROUTES, ApiRoute("/metrics", metrics, summary)],
+        routes=[*libretranslate.ROUTES, *native.ROUTES, *worked.ROUTES, *own],
         exception_handlers={HTTPException: _error, UserError: _error},
         lifespan=lifespan,
     )
     app.state.service = service
     app.router.redirect_slashes = False
-    app.add_route("/spec", spec)
     if (PAGE / "index.html").is_file() and not config.disable_web_ui:
         _add_page(app)
     if config.cors_origin:

@@ -56,7 +56,7 @@ class Service:
         """The body of a request, around the work on it: the API key and the rate limit are checked before it is parsed,
         and the cost of the work is charged after it."""
         values = await kind.read(request)
-        client = self._client(request, values.pop("api_key", None))
+        client = self._client(request, values.pop("api_key", None))  # ignored, whatever it is, where none is required
         texts = values.get("q", values.get("text"))
         count = (
             max(1, len(texts)) if isinstance(texts, list) and not exceeds(len(texts), self.config.batch_limit) else 1
