@@ -28,7 +28,7 @@ def language_name(code: str) -> str:
     """The English name of a language, such as German for `de`; the code itself where CLDR has no name."""
     if code in (SOURCE, TARGET):
         return code.capitalize()
-    from babel import Locale  # imported and loaded in 20 ms, which a service that is never asked need not spend
+    from babel import Locale  # imported here, as it takes 20 ms with its data and few requests need it
 
     return str(Locale("en").languages.get(code.replace("-", "_"), code))
 
