@@ -27,7 +27,14 @@ from typing import (
 
 from pellucid.errors import Problem, UserError, nearest
 
-KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string", list: "a list"}
+KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+    list: "a list of strings",
+    dict: "an object",
+}
 JSON_TYPES = {
     bool: "boolean",
     int: "integer",
@@ -44,6 +51,11 @@ def setting(*, default: Any, help: str, minimum: float | None = None, maximum: f
     return field(default=default, metadata={"help": help, "minimum": minimum, "maximum": maximum})
 
 
+def required(*, help: str) -> Any:
+    """Declare a field that must be given, and not be empty."""
+    return field(default=None, metadata={"help": help, "required": True})
+
+
 class Setting(NamedTuple):
     """A field as it was declared."""
 
@@ -54,6 +66,7 @@ class Setting(NamedTuple):
     minimum: float | None
     maximum: float | None
     help: str
+    required: bool
 
     @property
     def flag(self) -> str:
@@ -70,25 +83,28 @@ class Setting(NamedTuple):
             schema["items"] = {"type": "string"}
         bounds = {"minimum": self.minimum, "maximum": self.maximum}
         given = {name: bound for name, bound in bounds.items() if bound is not None}
-        return schema | {"default": self.default, "description": self.help} | given
+        default = {} if self.required else {"default": self.default}
+        return schema | default | {"description": self.help} | given
 
     def problem(self, value: Any) -> Problem | None:
         """What is wrong with a value, if anything."""
+        if self.required and not value:
+            return Problem(f"missing {self.name}: {self.help}")
         if (value is None and type(None) in self.types) or (self.choices and value in self.choices):
             return None
         if self.choices:
-            return Problem(f"{value!r} is not a choice", self.name, nearest(str(value), self.choices))
+            return Problem(f"{_brief(value)} is not a choice", self.name, nearest(str(value), self.choices))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         fits = (
             (number and float in self.types)
             or (isinstance(value, int) and not isinstance(value, bool) and int in self.types)
             or any(isinstance(value, kind) for kind in self.types if kind not in (int, float))
-        )
+        ) and not (isinstance(value, list) and any(not isinstance(item, str) for item in value))
         if not fits:
             wanted = " or ".join(KINDS[kind] for kind in self.types if kind is not type(None))
-            return Problem(f"{value!r} does not fit", self.name, f"give {wanted}")
+            return Problem(f"{_brief(value)} does not fit", self.name, f"give {wanted}")
         if number and not _is_finite(value):
-            return Problem(f"{value!r} is not a finite number", self.name, "give a finite number")
+            return Problem(f"{_brief(value)} is not a finite number", self.name, "give a finite number")
         low, high = self.minimum, self.maximum
         if number and not ((low is None or value >= low) and (high is None or value <= high)):
             bounds = f"at least {low}" if high is None else f"from {low} to {high}"
@@ -114,7 +130,7 @@ class Config:
         for name, setting in known.items():
             value = values.get(name, setting.default)
             # A default needs no check; most fields are one, and a search is configured for every sentence served.
-            if type(value) is type(setting.default) and value == setting.default:
+            if type(value) is type(setting.default) and value == setting.default and not setting.required:
                 continue
             problem = setting.problem(value)
             if problem:  # the default stays, so that the checks across fields run and every problem is reported at once
@@ -162,8 +178,14 @@ def _setting(declared: Any, hint: Any) -> Setting:
     choices = tuple(word for part in union if get_origin(part) is Literal for word in get_args(part))
     types = tuple(get_origin(part) or part for part in union if get_origin(part) is not Literal)
     about = declared.metadata
-    bounds = about["minimum"], about["maximum"]
-    return Setting(declared.name, declared.default, types, choices, *bounds, about["help"])
+    bounds = about.get("minimum"), about.get("maximum")
+    return Setting(declared.name, declared.default, types, choices, *bounds, about["help"], "required" in about)
+
+
+def _brief(value: Any) -> str:
+    """A value as an error shows it. The body of a request may hold a long one."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _is_finite(value: float) -> bool:

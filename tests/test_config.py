@@ -8,9 +8,18 @@ from typing import Any, cast
 
 import pytest
 
-from pellucid.config import PRESETS, DecodeConfig, FilterConfig, ModelConfig, ServeConfig, TrainConfig, preset
+from pellucid.config import (
+    PRESETS,
+    DataConfig,
+    DecodeConfig,
+    FilterConfig,
+    ModelConfig,
+    ServeConfig,
+    TrainConfig,
+    preset,
+)
 from pellucid.errors import Problem, UserError, nearest
-from pellucid.fields import Config, parse_settings, parse_value
+from pellucid.fields import Config, parse_settings, parse_value, required, setting
 from pellucid.model_directory.shapes import weight_shapes
 
 CONFIGS: tuple[type[Config], ...] = (ModelConfig, TrainConfig, DecodeConfig, FilterConfig, ServeConfig)
@@ -194,6 +203,41 @@ def test_one_problem_of_a_model(values: dict[str, Any], where: str, what: str, r
     assert problem.where == where
     assert what in problem.what
     assert remedy in problem.remedy
+
+
+class Order(Config):
+    """Fields of the kinds that the body of a request has."""
+
+    what: str | list[str] = required(help="what is ordered")
+    options: dict[str, Any] | None = setting(default=None, help="by name")
+
+
+@pytest.mark.parametrize("values", [{}, {"what": ""}, {"what": []}, {"what": None}])
+def test_a_required_field_must_be_given_and_not_be_empty(values: dict[str, Any]) -> None:
+    assert problems(Order, **values) == [Problem("missing what: what is ordered")]
+
+
+def test_lists_hold_strings_and_an_object_is_a_dict() -> None:
+    order = Order(what=["tea", "cake"], options={"milk": 1})
+    assert (order.what, order.options) == (["tea", "cake"], {"milk": 1})
+    assert problems(Order, what=["tea", 2], options=[]) == [
+        Problem("['tea', 2] does not fit", "what", "give a string or a list of strings"),
+        Problem("[] does not fit", "options", "give an object"),
+    ]
+    assert problems(DataConfig, pairs=[3])[0] == Problem(
+        "[3] does not fit", "pairs", "give a string or a list of strings"
+    )
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    (problem,) = problems(Order, what=["x" * 10_000, 2])
+    assert problem.what == f"['{'x' * 75}... does not fit"
+
+
+def test_the_json_schema_of_a_required_field_has_no_default() -> None:
+    what, options = (each.json_schema() for each in Order.settings().values())
+    assert what == {"type": ["string", "array"], "items": {"type": "string"}, "description": "what is ordered"}
+    assert options == {"type": ["object", "null"], "default": None, "description": "by name"}
 
 
 @pytest.mark.parametrize("value", [nan, inf, -inf])

@@ -31,7 +31,7 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 TORCH_ROOMS = ("nn", "training", "labs", "decode/engines/torch.py")
 TRAINING_VERB = "cli/plan.py"  # the part of `train` that it imports only when it trains
-EXTRAS = ("torch", "matplotlib", "babel")  # what the light package does not install
+EXTRAS = ("torch", "matplotlib")  # what the light package does not install
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
@@ -105,7 +105,7 @@ for name in {light!r}:
 
 def test_importing_the_package_loads_little() -> None:
     loaded = run([sys.executable, "-c", "import sys, pellucid; print(*sys.modules)"]).split()
-    assert not {"torch", "numpy", "ctranslate2", "tokenizers", "matplotlib", "fastapi"} & set(loaded)
+    assert not {"torch", "numpy", "ctranslate2", "tokenizers", "matplotlib", "starlette"} & set(loaded)
 
 
 def test_help_loads_no_torch() -> None:

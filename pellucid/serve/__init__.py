@@ -1,1 +1,1 @@
-"""The service: LibreTranslate's API and the page's own, over one model, with limits on by default."""
+"""The HTTP service: LibreTranslate's API, a native API and a web page for one model, with limits on by default."""

@@ -1,62 +1,57 @@
-"""The application: endpoints, the page, and the gate before them."""
+"""The application: the routes, the page, the errors and the middleware."""
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 
-from fastapi import FastAPI, HTTPException, Request
-from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from pellucid.config import ServeConfig
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
-from pellucid.serve import api, libretranslate, worked
-from pellucid.serve.gate import Gate, error
-from pellucid.serve.metrics import CONTENT_TYPE
-from pellucid.serve.service import Service
+from pellucid.serve.api import libretranslate, native, worked
+from pellucid.serve.api.openapi import ApiRoute, document
+from pellucid.serve.middleware import RequestMiddleware, SafeJSONResponse, error_response
+from pellucid.serve.prometheus import CONTENT_TYPE
+from pellucid.serve.service import Service, service_of
 
 PAGE = Path(__file__).parent / "static"
 PEN = Path(__file__).parents[1] / "tracing" / "heatmap.js"  # the page draws as the report does
 
-# What the library says of a path or a method it does not know, and what helps.
+# Starlette's error for an unknown path or method -> a message with a remedy.
 UNKNOWN = {
     (404, "Not Found"): "there is nothing at this path: /spec lists what there is",
     (405, "Method Not Allowed"): "this path takes another method: /spec says which",
 }
 
 
-def create_app(translator: Translator, config: ServeConfig | None = None) -> FastAPI:
-    """The service over one model, for any ASGI server."""
+def create_app(translator: Translator, config: ServeConfig | None = None) -> Starlette:
+    """The service for one model, for any ASGI server."""
     config = config or ServeConfig()
     service = Service(translator, config)
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
         service.close()
 
-    app = FastAPI(
-        title="Pellucid",
-        version=version("pellucid"),
-        description="Translation by one model, with LibreTranslate's API and one of its own.",
-        openapi_url="/spec",
-        docs_url=None,  # FastAPI's pages load scripts from elsewhere
-        redoc_url=None,
-        redirect_slashes=False,
+    own = [ApiRoute("/metrics", metrics, "Metrics of the service, for Prometheus"), Route("/spec", spec)]
+    app = Starlette(
+        routes=[*libretranslate.ROUTES, *native.ROUTES, *worked.ROUTES, *own],
+        exception_handlers={HTTPException: _error, UserError: _error},
         lifespan=lifespan,
     )
-    app.include_router(libretranslate.routes(service))
-    app.include_router(api.routes(service))
-    app.include_router(worked.routes(service))
-    _add_metrics(app, service)
-    _add_errors(app)
+    app.state.service = service
+    app.router.redirect_slashes = False
     if (PAGE / "index.html").is_file() and not config.disable_web_ui:
         _add_page(app)
     if config.cors_origin:
@@ -66,41 +61,36 @@ def create_app(translator: Translator, config: ServeConfig | None = None) -> Fas
             allow_methods=["GET", "POST"],
             allow_headers=["Content-Type"],
         )
-    app.add_middleware(Gate, config=config, metrics=service.metrics)
+    app.add_middleware(RequestMiddleware, config=config, metrics=service.metrics)
     return app
 
 
-def _add_page(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
-    async def index() -> Response:
+def _add_page(app: Starlette) -> None:
+    async def index(_: Request) -> Response:
         return FileResponse(PAGE / "index.html")
 
-    @app.get("/static/heatmap.js", include_in_schema=False)
-    async def heatmap() -> Response:
+    async def heatmap(_: Request) -> Response:
         return FileResponse(PEN)
 
+    app.add_route("/", index)
+    app.add_route("/static/heatmap.js", heatmap)
     app.mount("/static", StaticFiles(directory=PAGE))
 
 
-def _add_metrics(app: FastAPI, service: Service) -> None:
-    token = service.config.metrics_auth_token
-
-    @app.get("/metrics", summary="Numbers about the service, for Prometheus")
-    async def metrics(request: Request) -> Response:
-        given = request.headers.get("authorization", "")
-        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
-        return PlainTextResponse(service.metrics.text(), media_type=CONTENT_TYPE)
+async def spec(request: Request) -> Response:
+    return SafeJSONResponse(document(request.app.routes))
 
 
-def _add_errors(app: FastAPI) -> None:
-    """Every error is {"error": text}."""
+async def metrics(request: Request) -> Response:
+    service = service_of(request)
+    token, given = service.config.metrics_auth_token, request.headers.get("authorization", "")
+    if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+        raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    @app.exception_handler(AnyHTTPException)
-    async def refused(_request: Request, fault: AnyHTTPException) -> Response:
-        text = UNKNOWN.get((fault.status_code, fault.detail), fault.detail)
-        return error(fault.status_code, text, dict(fault.headers or {}))
 
-    @app.exception_handler(UserError)
-    async def wrong(_request: Request, fault: UserError) -> Response:
-        return error(400, str(fault))
+async def _error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        return error_response(400, str(error))
+    text = UNKNOWN.get((error.status_code, error.detail), error.detail)
+    return error_response(error.status_code, text, dict(error.headers or {}))

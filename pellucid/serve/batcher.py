@@ -1,66 +1,64 @@
-"""Dynamic batching: requests that ask for the same kind of translation go through the engine together.
+"""Dynamic batching: jobs with the same options are translated in one batch.
 
-Nobody waits for a batch to fill. A free thread takes whatever is there; while all are busy, batches grow by themselves.
-No translation depends on what it shares a batch with, so a request gets the answer it would get alone.
+No job waits for a batch to fill. A free thread takes all that is queued; while every thread is busy, the queue, and so
+the next batch, grows. No translation depends on the others in its batch, so each is the same as if translated alone.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
 
 from pellucid.config import DecodeConfig
+from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Stop
 
-MOST_JOBS, MOST_CHARACTERS = 64, 20_000  # of one batch; beyond that others should have their turn
+MAX_JOBS, MAX_CHARACTERS = 64, 20_000  # of one batch, so that jobs with other options do not wait too long
 
 
 class Options(NamedTuple):
-    """What has to be equal for texts to go together."""
+    """What is the same for all texts of a batch."""
 
-    source: str | None
-    target: str | None
     config: DecodeConfig = DecodeConfig()
     protect: bool = False
     split: bool | None = None
 
 
 class Job(NamedTuple):
-    """Texts of one request that are translated in the same way. `prefix` begins each of their translations."""
+    """The texts of one request, with their directions and prefixes."""
 
     options: Options
-    texts: tuple[str, ...]
-    prefix: str = ""
-    wanted: Callable[[], bool] = lambda: True  # whether anybody still waits for them
+    sources: tuple[SourceText, ...]
+    wanted: Callable[[], bool] = lambda: True  # whether the client is still waiting
 
     @property
     def characters(self) -> int:
-        return sum(map(len, self.texts))
+        return sum(len(source.text) for source in self.sources)
 
 
 Translations = list[Translation]
-Translate = Callable[[Options, list[str], list[str], Stop], Translations]
-"""Translations of texts, each with its prefix, unless it is told to stop."""
+Translate = Callable[[Options, list[SourceText], Stop], Translations]
+"""The translations of texts, unless `Stop` returns true on the way."""
 
 
-class BusyError(Exception):
+class QueueFullError(Exception):
     """The queue is full, or closed."""
 
 
 class Batcher:
-    """A bounded queue and the threads that empty it. A job whose future is cancelled before its turn is left out."""
+    """A bounded queue and the threads that empty it. A job whose future is cancelled while queued is never begun."""
 
     def __init__(
         self, translate: Translate, threads: int, capacity: int, observe: Callable[[int], None] = lambda _: None
     ) -> None:
         self._translate = translate
         self._capacity = capacity
-        self._observe = observe  # told the number of jobs of each batch
-        self._waiting: OrderedDict[Options, dict[Future[Translations], Job]] = OrderedDict()
+        self._observe = observe  # called with the number of jobs of each batch
+        self._queued: OrderedDict[Options, dict[Future[Translations], Job]] = OrderedDict()
         self._unfinished = 0
         self._open = True
         self._changed = threading.Condition()
@@ -70,25 +68,23 @@ class Batcher:
 
     @property
     def unfinished(self) -> int:
-        """Jobs that wait or are worked on."""
+        """Jobs queued or in progress."""
         return self._unfinished
 
-    def submit(self, jobs: Sequence[Job]) -> list[Future[Translations]]:
-        """A future for each job; all of them are taken, or none."""
-        futures: list[Future[Translations]] = [Future() for _ in jobs]
+    def submit(self, job: Job) -> Future[Translations]:
+        """Queue a job."""
+        future: Future[Translations] = Future()
         with self._changed:
-            if not self._open or self._unfinished + len(jobs) > self._capacity:
-                raise BusyError
-            self._unfinished += len(jobs)
-            for future, job in zip(futures, jobs, strict=True):
-                self._waiting.setdefault(job.options, {})[future] = job
-            self._changed.notify(len(jobs))
-        for future, job in zip(futures, jobs, strict=True):
-            future.add_done_callback(lambda done, options=job.options: self._done(done, options))  # type: ignore[misc]
-        return futures
+            if not self._open or self._unfinished >= self._capacity:
+                raise QueueFullError
+            self._unfinished += 1
+            self._queued.setdefault(job.options, {})[future] = job
+            self._changed.notify()
+        future.add_done_callback(lambda done: self._done(done, job.options))
+        return future
 
     def close(self) -> None:
-        """Take nothing more, finish what was taken."""
+        """Accept no more jobs and finish those accepted."""
         with self._changed:
             self._open = False
             self._changed.notify_all()
@@ -98,9 +94,9 @@ class Batcher:
     def _done(self, future: Future[Translations], options: Options) -> None:
         with self._changed:
             self._unfinished -= 1
-            group = self._waiting.get(options, {})
-            if group.pop(future, None) and not group:  # cancelled before its turn
-                del self._waiting[options]
+            group = self._queued.get(options, {})
+            if group.pop(future, None) and not group:  # cancelled while queued
+                del self._queued[options]
 
     def _work(self) -> None:
         while batch := self._take():
@@ -110,41 +106,38 @@ class Batcher:
                 self._run(running)
 
     def _take(self) -> dict[Future[Translations], Job]:
-        """The next batch: of the kind that has waited longest. Empty when the batcher is closed and all is done."""
+        """The next batch, of the options queued longest. Empty when the batcher is closed and the queue is empty."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or not self._open)
-            if not self._waiting:
+            self._changed.wait_for(lambda: self._queued or not self._open)
+            if not self._queued:
                 return {}
-            options, group = next(iter(self._waiting.items()))
+            options, group = next(iter(self._queued.items()))
             batch: dict[Future[Translations], Job] = {}
             characters = 0
             for future, job in group.items():
                 characters += job.characters
-                if batch and (len(batch) == MOST_JOBS or characters > MOST_CHARACTERS):
+                if batch and (len(batch) == MAX_JOBS or characters > MAX_CHARACTERS):
                     break
                 batch[future] = job
             for future in batch:
                 del group[future]
             if group:
-                self._waiting.move_to_end(options)  # other kinds have their turn before the rest
+                self._queued.move_to_end(options)  # the rest follows after the jobs with other options
             else:
-                del self._waiting[options]
+                del self._queued[options]
             return batch
 
     def _run(self, batch: dict[Future[Translations], Job]) -> None:
         jobs = list(batch.values())
-        texts = [text for job in jobs for text in job.texts]
-        prefixes = [job.prefix for job in jobs for _ in job.texts]
+        sources = [source for job in jobs for source in job.sources]
         try:
-            found = iter(
-                self._translate(jobs[0].options, texts, prefixes, lambda: not any(job.wanted() for job in jobs))
-            )
+            found = iter(self._translate(jobs[0].options, sources, lambda: not any(job.wanted() for job in jobs)))
         except BaseException as error:
             if len(batch) == 1:
                 next(iter(batch)).set_exception(error)
                 return
-            for future, job in batch.items():  # one job's fault is not its neighbours'
+            for future, job in batch.items():  # each alone, so that only the job at fault fails
                 self._run({future: job})
             return
         for future, job in batch.items():
-            future.set_result([next(found) for _ in job.texts])
+            future.set_result([next(found) for _ in job.sources])

@@ -1,4 +1,4 @@
-"""The languages of a model as clients see them. A model without codes has two: what goes in, and what comes out."""
+"""The languages of a model as clients see them. A model without language codes has two stand-ins: source and target."""
 
 from __future__ import annotations
 
@@ -7,21 +7,9 @@ from typing import TypedDict
 from pellucid.decode.translator import Translator
 from pellucid.errors import Problem, UserError
 from pellucid.text.languages import Languages as Direction
+from pellucid.text.languages import language_names
 
-SOURCE, TARGET = "source", "target"  # stand-ins for codes, as the API cannot do without
-
-NAMES = {
-    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish",
-    "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian",
-    "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew",
-    "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian", "is": "Icelandic",
-    "it": "Italian", "ja": "Japanese", "ka": "Georgian", "kk": "Kazakh", "ko": "Korean", "la": "Latin",
-    "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian", "ms": "Malay", "mt": "Maltese", "nb": "Norwegian Bokmål",
-    "nl": "Dutch", "nn": "Norwegian Nynorsk", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
-    "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sq": "Albanian", "sr": "Serbian", "sv": "Swedish",
-    "sw": "Swahili", "ta": "Tamil", "te": "Telugu", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "uk": "Ukrainian",
-    "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese", SOURCE: "Source", TARGET: "Target",
-}  # fmt: skip
+SOURCE, TARGET = "source", "target"  # stand-ins for codes, which LibreTranslate's API requires
 
 
 class Language(TypedDict):
@@ -31,8 +19,13 @@ class Language(TypedDict):
 
 
 class Detection(TypedDict):
-    confidence: float  # of 100
+    confidence: float  # percent
     language: str
+
+
+def language_name(code: str) -> str:
+    """The English name of a language, such as German for `de`; the code itself where CLDR has no name."""
+    return code.capitalize() if code in (SOURCE, TARGET) else language_names().get(code.replace("-", "_"), code)
 
 
 class Languages:
@@ -43,39 +36,39 @@ class Languages:
 
     def all(self) -> list[Language]:
         """Every language with those it can be translated into, in the order of the model."""
-        codes = dict.fromkeys([*self._known.languages, *(code for way in self._directions for code in way)])
+        codes = dict.fromkeys([*self._known.languages, *(code for pair in self._directions for code in pair)])
         return [
             {
                 "code": code,
-                "name": NAMES.get(code, code),
+                "name": language_name(code),
                 "targets": sorted(target for source, target in self._directions if source == code),
             }
             for code in codes
         ]
 
-    def way(self, text: str, source: str | None, target: str | None) -> Direction:
-        """From which language into which, as the model knows them."""
+    def direction(self, text: str, source: str | None, target: str | None) -> Direction:
+        """The source and target language of a translation, in the codes of the model."""
         if self._known.directions:
             return self._translator.direction(text, source, target)
-        asked = (("source", source, (None, "auto", SOURCE)), ("target", target, (None, TARGET)))
-        wrong = [(place, code) for place, code, right in asked if code not in right]
+        given = (("source", source, (None, "auto", SOURCE)), ("target", target, (None, TARGET)))
+        wrong = [(place, code) for place, code, allowed in given if code not in allowed]
         if wrong:
             remedy = f"the model has no language codes: translate from {SOURCE!r} into {TARGET!r}"
             raise UserError(Problem(f"{code!r} is not supported", place, remedy) for place, code in wrong)
         return None, None
 
     def detect(self, text: str) -> list[Detection]:
-        """The languages the text may be in, the likeliest first."""
+        """The languages that the text may be in, the most probable first."""
         if len(self._known.languages) < 2:
             return [{"confidence": 100.0, "language": next(iter(self._known.languages), SOURCE)}]
         found = [_detection(code, probability) for code, probability in self._known.detect(text)]
         return [each for each in found if each["confidence"] > 0]
 
-    def detected(self, text: str, way: Direction) -> Detection:
-        """The language the text was taken for, and how sure that is."""
-        if way[0] is None or len(self._known.languages) < 2:
-            return {"confidence": 100.0, "language": way[0] or SOURCE}
-        return _detection(way[0], dict(self._known.detect(text))[way[0]])
+    def detection(self, text: str, source: str | None) -> Detection:
+        """The language that was taken as the source of a text, with its confidence."""
+        if source is None or len(self._known.languages) < 2:
+            return {"confidence": 100.0, "language": source or SOURCE}
+        return _detection(source, dict(self._known.detect(text))[source])
 
 
 def _detection(code: str, probability: float) -> Detection:

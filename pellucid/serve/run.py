@@ -1,4 +1,4 @@
-"""The service as a process: a socket, a server, and an end that finishes what was accepted."""
+"""The service as a process: a socket, a server, and a shutdown that finishes the accepted requests."""
 
 from __future__ import annotations
 
@@ -15,67 +15,67 @@ from pellucid.config import ServeConfig
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
 from pellucid.serve.app import create_app
-from pellucid.serve.gate import Discreet
+from pellucid.serve.middleware import RedactedFormatter
 
-MOST_CONNECTIONS = 1000
-HEAD_SECONDS = 30  # for the head of a request to arrive
+MAX_CONNECTIONS = 1000
+HEADER_TIMEOUT = 30  # seconds for the headers of a request to arrive
 
 
 def run(
     translator: Translator, config: ServeConfig, host: str, port: int, forwarded_allow_ips: str | None = None
 ) -> None:
-    """Serve until SIGINT or SIGTERM. Port 0 is any free one; the line that is printed says which."""
+    """Serve until SIGINT or SIGTERM. Port 0 is any free port; the line that is printed says which."""
     listener = listen(host, port)
-    _log()
+    _configure_logging()
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(translator, config),
-            http=Prompt,
+            http=HeaderTimeout,
             ws="none",
             lifespan="on",
             log_config=None,
-            access_log=False,  # it would write queries down, and they may be text
+            access_log=False,  # it contains queries, which may be text
             server_header=False,
             proxy_headers=forwarded_allow_ips is not None,
             forwarded_allow_ips=forwarded_allow_ips,
-            limit_concurrency=MOST_CONNECTIONS,
+            limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=int(config.timeout) + 5,
         )
     )
 
-    def end(*_: object) -> None:
+    def stop(*_: object) -> None:
         server.should_exit = True
 
-    # For a signal that comes before the server listens to them, and for the one it raises again when all is done: to
-    # have been asked to end is no failure.
+    # For a signal that arrives before the server handles them, and for the one that it raises again after the shutdown:
+    # to be asked to stop is not a failure, so the process exits with 0.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
+        signal.signal(number, stop)
     shown = f"[{host}]" if ":" in host else host
     print(f"Pellucid listens on http://{shown}:{listener.getsockname()[1]}", flush=True)
     server.run(sockets=[listener])
 
 
-class Prompt(H11Protocol):
-    """HTTP that waits for the head of a request only so long: connections that say nothing, or too little, would
-    otherwise fill the server up."""
+class HeaderTimeout(H11Protocol):
+    """HTTP that closes a connection whose next request headers do not arrive in time. Otherwise idle connections would
+    use up the limit on their number."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._wait_for_head()
+        self._start_timer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._waiting.cancel()
-        self._wait_for_head()
+        self._timer.cancel()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._waiting.cancel()
+        self._timer.cancel()
         super().connection_lost(exc)
 
-    def _wait_for_head(self) -> None:
-        self._waiting = self.loop.call_later(HEAD_SECONDS, self._close_unless_asked)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(HEADER_TIMEOUT, self._close_if_idle)
 
-    def _close_unless_asked(self) -> None:
+    def _close_if_idle(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
 
@@ -84,18 +84,18 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
-        # asyncio sends without delay only over sockets that say they are TCP; else each answer waits some 40 ms.
+        # asyncio sets TCP_NODELAY only on sockets whose protocol is TCP; without it an answer may wait some 40 ms.
         return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, listener.detach())
     except OverflowError:
-        raise UserError("is no port", f"{host}:{port}", "give a --port from 0 to 65535") from None
+        raise UserError("not a port number", f"{host}:{port}", "give a --port from 0 to 65535") from None
     except OSError as fault:
-        reason, _, _ = (fault.strerror or str(fault)).partition(" (while")  # the address is told before it
+        reason, _, _ = (fault.strerror or str(fault)).partition(" (while")  # it repeats the address
         raise UserError(f"cannot listen there: {reason}", f"{host}:{port}", "choose another --port or --host") from None
 
 
-def _log() -> None:
+def _configure_logging() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Discreet("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(RedactedFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for name in ("pellucid.serve", "uvicorn.error"):
         logging.getLogger(name).setLevel(logging.INFO)

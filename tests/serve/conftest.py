@@ -22,7 +22,7 @@ from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Stop, Translator, load
 from pellucid.model_directory.shapes import weight_shapes
 from pellucid.serve.app import create_app
-from pellucid.serve.run import Prompt, listen
+from pellucid.serve.run import HeaderTimeout, listen
 from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers
 
@@ -129,7 +129,7 @@ def running(translator: Translator, **settings: Any) -> Iterator[Running]:
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         app = create_app(translator, config)
-        server = uvicorn.Server(uvicorn.Config(app, http=Prompt, ws="none", log_config=None, access_log=False))
+        server = uvicorn.Server(uvicorn.Config(app, http=HeaderTimeout, ws="none", log_config=None, access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
 
@@ -174,11 +174,11 @@ def shared(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 
 
 class Held(Translator):
-    """A translator that waits at a gate, so that a test decides when work is done."""
+    """A translator that waits until a test releases it."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self.gate = threading.Event()
+        self.released = threading.Event()
         self.begun: list[list[str]] = []
 
     def translate_all(
@@ -193,7 +193,7 @@ class Held(Translator):
         stop: Stop | None = None,
     ) -> list[Translation]:
         self.begun.append(list(texts))
-        assert self.gate.wait(60)
+        assert self.released.wait(60)
         return super().translate_all(texts, source, target, config, prefix, protect, split, stop)
 
 
@@ -201,4 +201,4 @@ class Held(Translator):
 def held(model: Path) -> Iterator[Held]:
     translator = Held(model)
     yield translator
-    translator.gate.set()
+    translator.released.set()

@@ -68,7 +68,7 @@ def test_languages_may_be_left_out_and_a_list_gives_a_list(shared: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({"text": CAT, "beem": 3}, "did you mean 'beam'"),
         ({"text": CAT, "beam": "3"}, "give a whole number"),
@@ -90,16 +90,34 @@ def test_languages_may_be_left_out_and_a_list_gives_a_list(shared: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/api/translate", "/api/stream"])
-def test_what_is_wrong_is_told(shared: Any, path: str, values: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_reported(shared: Any, path: str, values: dict[str, Any], message: str) -> None:
     answer = shared.post(path, values)
     assert answer.status == 400
-    assert told in answer.json["error"] or path == "/api/stream"
+    assert message in answer.json["error"] or path == "/api/stream"
 
 
-def test_of_many_unknown_names_the_first_are_told(shared: Any) -> None:
-    told = shared.post("/api/translate", {"text": CAT} | {f"name{number}": 1 for number in range(5000)}).json["error"]
-    assert told.count("\n") == 10
-    assert told.endswith("and 4990 more unknown keys")
+def test_all_problems_of_a_body_are_reported_at_once(shared: Any) -> None:
+    body = {"beem": 3, "target": 7, "beam": "wide", "strategy": "greedy", "n_best": 2, "protect": None}
+    assert shared.post("/api/translate", body).json["error"].splitlines() == [
+        "missing text: text to translate, or a list of texts",
+        "target: 7 does not fit (give a string)",
+        "beam: 'wide' does not fit (give a whole number)",
+        "n_best: greedy finds one translation (use strategy 'beam' or 'sample')",
+        "beem: unknown key (did you mean 'beam'?)",
+    ]
+
+
+@pytest.mark.parametrize("path", ["/api/stream", "/api/explain"])
+def test_a_stream_and_an_explanation_take_one_text(shared: Any, path: str) -> None:
+    assert "give a string" in shared.post(path, {"text": [CAT, CAT]}).json["error"]
+
+
+def test_of_many_unknown_names_the_first_are_reported(shared: Any) -> None:
+    message = shared.post("/api/translate", {"text": CAT} | {f"name{number}": 1 for number in range(5000)}).json[
+        "error"
+    ]
+    assert message.count("\n") == 10
+    assert message.endswith("and 4990 more unknown keys")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +208,7 @@ def test_pieces_arrive_before_the_end_and_a_reader_who_leaves_ends_the_work(serv
     raise AssertionError("the work went on")
 
 
-def test_a_fault_amid_a_stream_is_told_without_its_words(serve: Any, slow: Slow) -> None:
+def test_a_fault_amid_a_stream_is_reported_without_its_words(serve: Any, slow: Slow) -> None:
     slow.fault = ValueError("secret words")
     slow.pieces.release(1)
     answer = serve(slow).post("/api/stream", {"text": CAT})
@@ -259,15 +277,15 @@ def held_reference(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def test_the_model_is_described(shared: Any, translator: Translator) -> None:
-    told = shared.get("/api/model").json
-    assert told["config"] == translator.config.to_dict()
-    assert told["engine"] == "ctranslate2"
-    assert told["limits"]["beam_limit"] == 10
-    assert set(told["options"]) == set(DecodeConfig.names())
-    assert told["options"]["beam"] == {
+    model = shared.get("/api/model").json
+    assert model["config"] == translator.config.to_dict()
+    assert model["engine"] == "ctranslate2"
+    assert model["limits"]["beam_limit"] == 10
+    assert set(model["options"]) == set(DecodeConfig.names())
+    assert model["options"]["beam"] == {
         "type": "integer",
         "default": 5,
         "description": "beam size: number of hypotheses kept at each step",
         "minimum": 1,
     }
-    assert told["options"]["strategy"]["enum"] == ["greedy", "beam", "sample"]
+    assert model["options"]["strategy"]["enum"] == ["greedy", "beam", "sample"]

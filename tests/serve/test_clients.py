@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.errors import UserError
 from pellucid.serve import clients
-from pellucid.serve.clients import Allowance, ApiKeys, Client, network
+from pellucid.serve.clients import ApiKeys, Client, RateLimiter, network
 
 
 class Clock:
@@ -17,49 +17,49 @@ class Clock:
         return self.now
 
 
-def test_an_allowance_is_used_up_and_refilled_steadily() -> None:
+def test_the_bucket_is_used_up_and_refilled_continuously() -> None:
     clock = Clock()
-    allowance = Allowance(clock)
+    limiter = RateLimiter(clock)
     ann, bob = Client("ann", 6), Client("bob", 6)
     for _ in range(6):
-        assert allowance.wait(ann) == 0
-        allowance.spend(ann, 1)
-    assert allowance.wait(ann) == pytest.approx(10)  # one in ten seconds is six a minute
-    assert allowance.wait(bob) == 0
+        assert limiter.retry_after(ann) == 0
+        limiter.charge(ann, 1)
+    assert limiter.retry_after(ann) == pytest.approx(10)  # one in ten seconds is six a minute
+    assert limiter.retry_after(bob) == 0
     clock.now += 4
-    assert allowance.wait(ann) == pytest.approx(6)
+    assert limiter.retry_after(ann) == pytest.approx(6)
     clock.now += 6.001
-    assert allowance.wait(ann) == 0
+    assert limiter.retry_after(ann) == 0
     clock.now += 3600
-    for _ in range(6):  # an hour's rest saves no more than a minute's worth
-        allowance.spend(ann, 1)
-    assert allowance.wait(ann) > 0
+    for _ in range(6):  # an hour's rest saves no more than a minute's requests
+        limiter.charge(ann, 1)
+    assert limiter.retry_after(ann) > 0
 
 
-def test_a_large_request_is_paid_off_afterwards() -> None:
+def test_a_large_request_delays_the_next() -> None:
     clock = Clock()
-    allowance = Allowance(clock)
+    limiter = RateLimiter(clock)
     ann = Client("ann", 60)
-    allowance.spend(ann, 100)
-    assert allowance.wait(ann) == pytest.approx(41)
+    limiter.charge(ann, 100)
+    assert limiter.retry_after(ann) == pytest.approx(41)
     clock.now += 41
-    assert allowance.wait(ann) == pytest.approx(0, abs=1e-9)
+    assert limiter.retry_after(ann) == pytest.approx(0, abs=1e-9)
 
 
-def test_no_limit_and_no_allowance() -> None:
-    allowance = Allowance(Clock())
+def test_no_limit_and_a_limit_of_zero() -> None:
+    limiter = RateLimiter(Clock())
     for _ in range(1000):
-        allowance.spend(Client("ann", -1), 1)
-    assert allowance.wait(Client("ann", -1)) == 0
-    assert allowance.wait(Client("bob", 0)) > 0
+        limiter.charge(Client("ann", -1), 1)
+    assert limiter.retry_after(Client("ann", -1)) == 0
+    assert limiter.retry_after(Client("bob", 0)) > 0
 
 
 def test_the_oldest_client_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "MOST_CLIENTS", 3)
-    allowance = Allowance(Clock())
+    monkeypatch.setattr(clients, "MAX_CLIENTS", 3)
+    limiter = RateLimiter(Clock())
     for name in "abcad":
-        allowance.spend(Client(name, 1), 1)
-    assert [name for name in "abcd" if allowance.wait(Client(name, 1))] == ["a", "c", "d"]
+        limiter.charge(Client(name, 1), 1)
+    assert [name for name in "abcd" if limiter.retry_after(Client(name, 1))] == ["a", "c", "d"]
 
 
 def test_addresses() -> None:
@@ -99,13 +99,13 @@ def test_every_key_is_compared_whole_whichever_is_given(monkeypatch: pytest.Monk
         assert compared == [(32, 32)] * 3
 
 
-def test_a_wrong_file_of_keys_is_told_line_by_line_without_the_keys(tmp_path: Path) -> None:
+def test_a_wrong_file_of_keys_is_reported_line_by_line_without_the_keys(tmp_path: Path) -> None:
     path = tmp_path / "keys"
     path.write_text("alpha\nbeta many\nalpha\ngamma 1 2\n", encoding="utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as caught:
         ApiKeys.read(path)
-    assert [problem.where for problem in told.value.problems] == [f"{path}:{line}" for line in (2, 3, 4)]
-    assert not any(key in str(told.value) for key in ("alpha", "beta", "gamma"))
+    assert [problem.where for problem in caught.value.problems] == [f"{path}:{line}" for line in (2, 3, 4)]
+    assert not any(key in str(caught.value) for key in ("alpha", "beta", "gamma"))
     path.write_text("# nobody\n", encoding="utf-8")
     with pytest.raises(UserError, match="no key"):
         ApiKeys.read(path)

@@ -101,7 +101,7 @@ def escaped(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"q": None}, "missing q"),
         ({"q": ""}, "missing q"),
@@ -122,12 +122,13 @@ def escaped(text: str) -> str:
         ({"q": "x" * 10_001}, "10001 characters"),
         ({"q": ["x" * 5_001] * 2}, "10002 characters"),
         ({"q": ["x"] * 101}, "101 texts"),
+        ({"source": None, "format": "pdf"}, "missing source: language code of the text, or auto\nformat: 'pdf'"),
     ],
 )
-def test_what_is_wrong_is_told(shared: Any, change: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_reported(shared: Any, change: dict[str, Any], message: str) -> None:
     answer = shared.post("/translate", {"q": CAT, **EN_DE, **change})
     assert answer.status == 400
-    assert told in answer.json["error"]
+    assert message in answer.json["error"]
     assert list(answer.json) == ["error"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.serve.markup import Page
+from pellucid.serve.api.markup import Page
 
 PIECES = st.sampled_from([
     "<p>", "</p>", "<b>", "</b>", "<br>", "<br/>", "<img alt='a>b'>", "<script>", "</script>", "<style>", "</style>",
@@ -75,7 +75,7 @@ def tags(source: str) -> list[str]:
         ("", [], ""),
     ],
 )
-def test_texts_are_told_from_markup(source: str, texts: list[str], shouted: str) -> None:
+def test_text_is_separated_from_markup(source: str, texts: list[str], shouted: str) -> None:
     page = Page(source)
     assert list(page.texts) == texts
     assert page.write([text.upper() for text in page.texts]) == shouted

@@ -100,7 +100,7 @@ def test_answers_are_sent_without_delay(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--port", "99999"], "from 0 to 65535"),
         (["--host", "192.0.2.1"], "cannot listen"),
@@ -112,10 +112,10 @@ def test_answers_are_sent_without_delay(host: str) -> None:
         (["--model", "nowhere"], "no model 'nowhere'"),
     ],
 )
-def test_what_is_wrong_is_told_before_it_starts(model: Path, options: list[str], told: str) -> None:
+def test_what_is_wrong_is_reported_before_it_starts(model: Path, options: list[str], message: str) -> None:
     done = subprocess.run(command(model, *options), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -160,6 +160,6 @@ def resident_bytes(port: int) -> int:
     with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
-    found = re.search(r"^process_resident_memory_bytes (\d+)$", text, re.MULTILINE)
+    found = re.search(r"^process_resident_memory_bytes (\S+)$", text, re.MULTILINE)
     assert found
-    return int(found[1])
+    return int(float(found[1]))

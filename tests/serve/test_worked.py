@@ -20,8 +20,8 @@ def test_every_example_has_the_verdicts_of_the_checker(shared: Any) -> None:
     checked = [check(read(str(path))).to_dict() for path in shipped()]
     assert [example["id"] for example in examples] == [example["id"] for example in checked]
     for example, other in zip(examples, checked, strict=True):
-        told = [(s["name"], s["verdict"], s["elements"], s["cause"]) for s in example["steps"]]
-        assert told == [(s["name"], s["verdict"], s["elements"], s["cause"]) for s in other["steps"]]
+        verdicts = [(s["name"], s["verdict"], s["elements"], s["cause"]) for s in example["steps"]]
+        assert verdicts == [(s["name"], s["verdict"], s["elements"], s["cause"]) for s in other["steps"]]
         unedited = {
             "id": example["id"],
             "inputs": {each["name"]: each["written"] for each in example["inputs"]},
@@ -53,7 +53,7 @@ def test_a_place_that_states_nothing_is_not_judged(shared: Any) -> None:
     assert _step(answer, "scores")["verdict"] is None
 
 
-def test_large_values_are_told_in_part(shared: Any) -> None:
+def test_large_values_are_shown_in_part(shared: Any) -> None:
     answer = shared.post("/api/worked", {"id": "W4", "inputs": {"length": "400", "d_model": "500"}}).json
     positions = _step(answer, "positions")["right"]
     assert positions["shape"] == [400, 500]
@@ -61,16 +61,17 @@ def test_large_values_are_told_in_part(shared: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
-        ({}, "is no worked example"),
-        ({"id": ["W6"]}, "is no worked example"),
+        ({}, "missing id"),
+        ({"id": ["W6"]}, "id: ['W6'] does not fit (give a string)"),
+        ({"id": "zz"}, "id: 'zz' is not a worked example"),
         ({"id": "W66"}, "did you mean 'W6'?"),
         ({"id": "W6", "input": {}}, "did you mean 'inputs'?"),
-        ({"id": "W6", "inputs": []}, "inputs: is no object"),
+        ({"id": "W6", "inputs": []}, "inputs: [] does not fit (give an object)"),
         ({"id": "W6", "inputs": {"R": "1"}}, "inputs.R: unknown name"),
-        ({"id": "W6", "inputs": {"d_k": "two"}}, "inputs.d_k: 'two' is no number"),
-        ({"id": "W6", "inputs": {"d_k": ""}}, "inputs.d_k: '' is no number"),
+        ({"id": "W6", "inputs": {"d_k": "two"}}, "inputs.d_k: 'two' is not a number"),
+        ({"id": "W6", "inputs": {"d_k": ""}}, "inputs.d_k: '' is not a number"),
         ({"id": "W6", "inputs": {"d_k": 2}}, "inputs.d_k: is not written as text"),
         ({"id": "W6", "inputs": {"d_k": "1" * 41}}, "inputs.d_k: is not written as text"),
         ({"id": "W6", "inputs": {"d_k": "1e999"}}, "inputs.d_k: a number is too large"),
@@ -79,10 +80,10 @@ def test_large_values_are_told_in_part(shared: Any) -> None:
         ({"id": "W4", "inputs": {"length": "100000"}}, "w04.toml:11:15: a value of 400000 numbers is too large"),
     ],
 )
-def test_what_cannot_be_checked_is_said(shared: Any, body: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_checked_is_reported(shared: Any, body: dict[str, Any], message: str) -> None:
     answer = shared.post("/api/worked", body)
     assert answer.status == 400
-    assert told in answer.json["error"]
+    assert message in answer.json["error"]
     assert "/pellucid/" not in answer.json["error"]  # nothing about the machine
 
 

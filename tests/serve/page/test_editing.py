@@ -38,6 +38,6 @@ def test_what_is_no_number_is_said_until_it_is_one(visit: Visit) -> None:
     page = visitor.page
     page.get_by_role("button", name="W6").click()
     page.get_by_label("Q, row 1, column 1").fill("0.x")
-    expect(visitor.alert()).to_contain_text("'0.x' is no number")
+    expect(visitor.alert()).to_contain_text("'0.x' is not a number")
     page.get_by_label("Q, row 1, column 1").fill("0.1")
     expect(visitor.alert()).to_be_hidden()

@@ -1,6 +1,6 @@
-"""The worked examples over HTTP: all of them checked, and one of them again with other numbers.
+"""The worked examples over HTTP: all of them checked, or one of them checked again with other numbers.
 
-Numbers travel as texts, as somebody writes them: 0.090 claims a digit more than 0.09.
+Numbers are strings here, as written by a person: 0.090 states one digit more than 0.09.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastapi import APIRouter, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from pellucid.errors import Problem, UserError, nearest
-from pellucid.serve import spec
-from pellucid.serve.api import known
-from pellucid.serve.gate import Json
-from pellucid.serve.parameters import read_json
-from pellucid.serve.service import Service
+from pellucid.serve.api.openapi import ApiRoute
+from pellucid.serve.middleware import SafeJSONResponse
+from pellucid.serve.requests import WorkedRequest
+from pellucid.serve.service import service_of
 from pellucid.worked import CheckedExample, CheckedStep, Example, check, shipped
 from pellucid.worked.examples import read_text
 from pellucid.worked.functions import Value
@@ -30,27 +29,24 @@ from pellucid.worked.numbers import UNSTATED, Stated, items, like, read_input, r
 from pellucid.worked.typeset import formula, name_of
 
 MOST_ROWS, MOST_COLUMNS = 24, 16  # shown of a value
-MOST_SIGNS = 40  # of a number or word
+MAX_CHARACTERS = 40  # of a number or word
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|inf|nan)", re.IGNORECASE)
 
 
-def routes(service: Service) -> APIRouter:
-    router = APIRouter(prefix="/api", tags=["Pellucid"])
+async def examples(_: Request) -> Response:
+    return SafeJSONResponse(await asyncio.to_thread(_all))
 
-    @router.get("/worked", summary="The worked examples, checked")
-    async def examples() -> Response:
-        return Json(await asyncio.to_thread(_all))
 
-    @router.post(
-        "/worked", openapi_extra=spec.documented(spec.WORKED, "json"), summary="A worked example with other numbers"
-    )
-    async def edited(request: Request) -> Response:
-        asked = await read_json(request)
-        async with service.admitted(request, asked.get("api_key"), None):
-            return Json(await asyncio.to_thread(_edited, known(asked, spec.WORKED)))
+async def edited(request: Request) -> Response:
+    async with service_of(request).receive(request, WorkedRequest) as body:
+        return SafeJSONResponse(await asyncio.to_thread(_edited, body))
 
-    return router
+
+ROUTES = [
+    ApiRoute("/api/worked", examples, "List the worked examples, checked", tag="Pellucid"),
+    ApiRoute("/api/worked", edited, "Check a worked example with other numbers", WorkedRequest, "Pellucid"),
+]
 
 
 @cache
@@ -67,17 +63,16 @@ def _all() -> list[dict[str, Any]]:
     return [_told(check(example)) for example in _examples().values()]
 
 
-def _edited(values: dict[str, Any]) -> dict[str, Any]:
-    """The verdicts on an example of ours in which some numbers are others."""
-    identity = values.get("id", "")
-    if not isinstance(identity, str) or identity not in _examples():
-        raise UserError(f"{identity!r} is no worked example", "id", nearest(str(identity), _examples()))
-    example = _examples()[identity]
+def _edited(body: WorkedRequest) -> dict[str, Any]:
+    """A worked example checked with the numbers of the request in place of its own."""
+    if body.id not in _examples():
+        raise UserError(f"{body.id!r} is not a worked example", "id", nearest(body.id, _examples()))
+    example = _examples()[body.id]
     texts = {name: _texts(value) for name, value in example.inputs.items()}
     stated = {step.name: step.stated.written for step in example.steps if step.stated}
     edits = _Edits()
-    inputs = edits.of("inputs", values.get("inputs", {}), texts, read_input)
-    claims = edits.of("stated", values.get("stated", {}), stated, _stated)
+    inputs = edits.read("inputs", body.inputs or {}, texts, read_input)
+    claims = edits.read("stated", body.stated or {}, stated, _stated)
     if edits.problems:
         raise UserError(edits.problems)
     steps = [replace(step, stated=claims.get(step.name, step.stated)) for step in example.steps]
@@ -89,15 +84,14 @@ def _stated(written: Any) -> Stated | None:
 
 
 class _Edits:
-    """Reads numbers that take the place of others, and gathers every problem on the way."""
+    """Reads the numbers that replace those of an example, and collects every problem."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
-    def of(self, kind: str, given: Any, originals: dict[str, Any], read: Callable[[Any], T]) -> dict[str, T]:
-        if not isinstance(given, dict):
-            self.problems.append(Problem("is no object", kind, 'write {"name": numbers}'))
-            return {}
+    def read(
+        self, kind: str, given: dict[str, Any], originals: dict[str, Any], parse: Callable[[Any], T]
+    ) -> dict[str, T]:
         found = {}
         for name, written in given.items():
             place = f"{kind}.{name}"
@@ -109,15 +103,16 @@ class _Edits:
                 pairs = zip(items(written), items(originals[name]), strict=True)
                 leaves = [self._leaf(place, *pair) for pair in pairs]
                 try:
-                    found[name] = read(like(originals[name], iter(leaves)))
+                    found[name] = parse(like(originals[name], iter(leaves)))
                 except ValueError as error:
                     self.problems.append(Problem(str(error), place))
         return found
 
     def _leaf(self, place: str, text: Any, original: Any) -> Any:
-        """A number or word. An empty place states nothing, and a word stays one."""
-        if not isinstance(text, str) or len(text) > MOST_SIGNS:
-            self.problems.append(Problem("is not written as text", place, f"a text of at most {MOST_SIGNS} signs"))
+        """A number or word. An empty string in a stated result states nothing, and a word stays a word."""
+        if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
+            remedy = f"write a string of at most {MAX_CHARACTERS} characters"
+            self.problems.append(Problem("is not written as text", place, remedy))
             return 0
         text = text.strip().replace("−", "-").replace("∞", "inf")
         is_word = isinstance(original, str) and original != UNSTATED and not NUMBER.fullmatch(original)
@@ -126,7 +121,7 @@ class _Edits:
         if is_word:
             return text
         if not NUMBER.fullmatch(text):
-            self.problems.append(Problem(f"{text!r} is no number", place, "write it as 0.25"))
+            self.problems.append(Problem(f"{text!r} is not a number", place, "write it as 0.25"))
             return 0
         return int(text) if re.fullmatch(r"[+-]?\d+", text) else Decimal(text)
 

@@ -1,4 +1,4 @@
-"""Iterators that work in threads, read from the event loop: at most so many run, and at most so many wait."""
+"""Iterators that run in threads and are read from the event loop, with a bound on how many run and how many wait."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-from pellucid.serve.batcher import BusyError
+from pellucid.serve.batcher import QueueFullError
 
 Item = TypeVar("Item")
 
 
-class Streams:
+class IteratorPool:
     def __init__(self, threads: int, capacity: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="stream")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="iterator")
         self._capacity = capacity
         self.unfinished = 0  # changed on the event loop only
 
     async def read(self, start: Callable[[], Iterator[Item]], timeout: float) -> AsyncGenerator[Item]:
-        """The items as they come. A reader who leaves stops the work at its next item."""
+        """The items as they are produced. Closing the generator stops the iterator at its next item."""
         if self.unfinished >= self._capacity:
-            raise BusyError
+            raise QueueFullError
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[tuple[Item] | BaseException | None] = asyncio.Queue()
-        left = threading.Event()
+        closed = threading.Event()
 
         def put(item: tuple[Item] | BaseException | None) -> None:
-            with suppress(RuntimeError):  # the loop may be closed by now, and nobody reads
+            with suppress(RuntimeError):  # the loop is closed: there is no reader any more
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
         def work() -> None:
             try:
                 for item in start():
-                    if left.is_set():
+                    if closed.is_set():
                         break
                     put((item,))
                 put(None)
             except BaseException as error:
-                put(error)  # it is raised where the items are read
+                put(error)  # raised where the items are read
 
         self.unfinished += 1
         task = self._pool.submit(work)
@@ -51,7 +51,7 @@ class Streams:
                         raise item
                     yield item[0]
         finally:
-            left.set()
+            closed.set()
             task.cancel()  # if it has not begun
             self.unfinished -= 1
 

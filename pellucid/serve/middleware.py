@@ -1,7 +1,7 @@
-"""What every request passes: the limit of bytes, the headers, the count, the log. The log never has a text in it.
+"""What applies to every request: the limit on the size of its body, the security headers, the metrics and the log.
 
-A path or a query may be text, and so may the message of an error: a line of the log has the route instead of the path,
-and an error is logged by its type and the place it was raised at.
+The log never contains a text. A path, a query or the message of an error may be one, so a line of the log has the route
+instead of the path, and an error is logged by its type and the place where it was raised.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ import traceback
 from time import perf_counter
 from typing import Any
 
-from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.config.serve import ServeConfig, exceeds
-from pellucid.serve.metrics import Metrics
+from pellucid.serve.prometheus import ServiceMetrics
 
 log = logging.getLogger("pellucid.serve")
 
-GONE = 499  # the client left before the answer; nobody sees this but the log
+CLIENT_CLOSED_REQUEST = 499  # the client disconnected before the answer; only the log and the metrics show this status
+SERVER_ERROR = "something went wrong on the server"
 
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HEADERS = {
-    "Content-Security-Policy": POLICY,
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -39,65 +40,63 @@ HEADERS = {
 }
 
 
-class Json(JSONResponse):
-    """JSON that can always be written: half a surrogate pair, which is no character, becomes a question mark."""
+class SafeJSONResponse(JSONResponse):
+    """JSON that can always be encoded: an unpaired surrogate, which UTF-8 cannot represent, becomes a question mark."""
 
     def render(self, content: Any) -> bytes:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
 
 
-def error(status: int, text: str, headers: dict[str, str] | None = None) -> Json:
-    return Json({"error": text}, status, headers)
+def error_response(status: int, text: str, headers: dict[str, str] | None = None) -> SafeJSONResponse:
+    return SafeJSONResponse({"error": text}, status, headers)
 
 
-class Gate:
-    def __init__(self, app: ASGIApp, config: ServeConfig, metrics: Metrics) -> None:
+class RequestMiddleware:
+    def __init__(self, app: ASGIApp, config: ServeConfig, metrics: ServiceMetrics) -> None:
         self._app, self._config, self._metrics = app, config, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # HEAD is answered as GET would be; the server leaves the body out.
-        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         start, status = perf_counter(), 0
 
-        async def send_on(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in SECURITY_HEADERS.items():
                     headers[name] = value
-                # What has a tag may be kept, and asked about again; translations are kept nowhere.
+                # A file, which has an ETag, may be stored and revalidated. A translation is never stored.
                 headers.setdefault("Cache-Control", "no-cache" if "etag" in headers else "no-store")
             await send(message)
 
         try:
-            await self._app(asked, self._limited(scope, receive), send_on)
+            await self._app(scope, self._limited(scope, receive), send_with_headers)
         except ClientDisconnect:
-            status = GONE
-        except Exception as fault:
-            log.error("%s", where(fault))
+            status = CLIENT_CLOSED_REQUEST
+        except Exception as error:
+            log.error("%s", location(error))
             if not status:
-                await error(500, "something went wrong on the server")(scope, receive, send_on)
+                await error_response(500, SERVER_ERROR)(scope, receive, send_with_headers)
         finally:
-            endpoint = getattr(asked.get("route"), "path", "") or "other"
+            endpoint = getattr(scope.get("route"), "path", "") or "other"
             method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
             seconds = perf_counter() - start
-            self._metrics.requests.add(1, endpoint, str(status))
+            self._metrics.requests.labels(endpoint, str(status)).inc()
             self._metrics.seconds.observe(seconds)
             log.info("%s %s %d %.0f ms", method, endpoint, status, 1000 * seconds)
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        """`receive` that refuses a body as soon as it is known to be too large, before it is in memory."""
+        """`receive`, refusing a body as soon as it is known to be too large, before it is in memory."""
         limit = self._config.bytes_limit
         announced = Headers(scope=scope).get("content-length", "")
         size = 0
         too_large = HTTPException(413, f"the body is larger than {limit} bytes", {"Connection": "close"})
 
-        async def receive_some() -> Message:
+        async def receive_limited() -> Message:
             nonlocal size
             if announced.isdigit() and exceeds(int(announced), limit):
                 raise too_large
@@ -107,18 +106,18 @@ class Gate:
                 raise too_large
             return message
 
-        return receive_some
+        return receive_limited
 
 
-def where(fault: BaseException) -> str:
-    """The type of an error and where it was raised, without its message."""
-    frames = traceback.extract_tb(fault.__traceback__)[-6:]
-    places = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
-    return f"{type(fault).__name__} at {places}"
+def location(error: BaseException) -> str:
+    """The type of an error and the calls that led to it, without its message."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    calls = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    return f"{type(error).__name__} at {calls}"
 
 
-class Discreet(logging.Formatter):
-    """A format for the logs of other libraries, which print an error with its message."""
+class RedactedFormatter(logging.Formatter):
+    """Formats the exceptions that other libraries log without their messages."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 the name is the standard library's
-        return where(ei[1]) if ei[1] else ""
+        return location(ei[1]) if ei[1] else ""

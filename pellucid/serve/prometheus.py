@@ -1,0 +1,42 @@
+"""The metrics of the service, for Prometheus. None of them contains a text, an address or a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector, generate_latest
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+
+class ServiceMetrics:
+    """The metrics of one service, in a registry of their own: a process may hold several services."""
+
+    def __init__(self, unfinished: Callable[[], float]) -> None:
+        self._registry = registry = CollectorRegistry()
+        self.requests = Counter(
+            "pellucid_requests_total", "Requests answered.", ("endpoint", "status"), registry=registry
+        )
+        self.seconds = Histogram(
+            "pellucid_request_seconds", "Time until a request was answered.", buckets=SECONDS, registry=registry
+        )
+        self.texts = Counter("pellucid_texts_total", "Texts translated.", registry=registry)
+        self.characters = Counter("pellucid_characters_total", "Characters of the texts translated.", registry=registry)
+        self.tokens = Counter("pellucid_tokens_total", "Tokens of the translations.", registry=registry)
+        self.batches = Histogram("pellucid_batch_jobs", "Jobs per batch.", buckets=SIZES, registry=registry)
+        jobs = Gauge("pellucid_unfinished_jobs", "Jobs queued or in progress.", registry=registry)
+        jobs.set_function(unfinished)
+        ProcessCollector(registry=registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Every metric, without the time at which each series was created: the library can leave it out only for the
+        whole process, which may be somebody else's."""
+        for metric in self._registry.collect():
+            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+            yield metric
+
+    def text(self) -> bytes:
+        """The metrics in Prometheus' text format."""
+        return generate_latest(self)

@@ -1,0 +1,130 @@
+"""The body of every request, declared as a `Config`: its fields are parsed, checked and documented from here."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, ClassVar, Literal, Self
+
+from starlette.requests import Request
+
+from pellucid.config import DecodeConfig, Strategy
+from pellucid.errors import Problem, UserError, nearest
+from pellucid.fields import Config, required, setting
+from pellucid.serve.parsing import read_json, read_parameters
+
+MAX_UNKNOWN = 10  # unknown keys that one error lists
+
+
+class Body(Config):
+    """A JSON object. An unknown key is an error, null is the same as left out."""
+
+    MEDIA_TYPES: ClassVar[tuple[str, ...]] = ("application/json",)
+
+    api_key: str | None = setting(default=None, help="API key, where the server requires one")
+
+    @classmethod
+    async def read(cls, request: Request) -> dict[str, Any]:
+        """The values as the client sent them, not yet checked."""
+        return await read_json(request)
+
+    @classmethod
+    def parse(cls, values: dict[str, Any], **defaults: Any) -> Self:
+        """The body, or one `UserError` with all its problems. `defaults` take the place of the declared ones."""
+        known = cls.settings()
+        unknown = [name for name in values if name not in known]
+        problems = [Problem("unknown key", name, nearest(name, known)) for name in unknown[:MAX_UNKNOWN]]
+        if len(unknown) > MAX_UNKNOWN:
+            problems.append(Problem(f"and {len(unknown) - MAX_UNKNOWN} more unknown keys"))
+        given = {name: value for name, value in values.items() if name in known and value is not None}
+        try:
+            body = cls(**{**defaults, **given})
+        except UserError as error:
+            raise UserError([*error.problems, *problems]) from None
+        if problems:
+            raise UserError(problems)
+        return body
+
+
+class LibreTranslateBody(Body):
+    """JSON, a form, or a query, read as LibreTranslate reads them: unknown keys are ignored, an empty value is the same
+    as left out, and a number may be a string."""
+
+    MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+
+    @classmethod
+    async def read(cls, request: Request) -> dict[str, Any]:
+        return await read_parameters(request)
+
+    @classmethod
+    def parse(cls, values: dict[str, Any], **defaults: Any) -> Self:
+        known = cls.settings()
+        given = {name: value for name, value in values.items() if name in known and value}
+        for name, value in given.items():
+            if int in known[name].types:
+                with suppress(TypeError, ValueError, OverflowError):  # otherwise it is reported as it came
+                    given[name] = max(0, int(value))
+        return super().parse(given, **defaults)
+
+
+class TranslateRequest(LibreTranslateBody):
+    """`POST /translate`"""
+
+    q: str | list[str] = required(help="text to translate, or a list of texts")
+    source: str = required(help="language code of the text, or auto")
+    target: str = required(help="language code of the translation; /languages lists the codes")
+    format: Literal["text", "html"] = setting(default="text", help="html: translate the text between the tags")
+    alternatives: int = setting(default=0, help="number of further translations", minimum=0)
+
+
+class DetectRequest(LibreTranslateBody):
+    """`POST /detect`"""
+
+    q: str | list[str] = required(help="text whose language is detected")
+
+
+class TextRequest(Body):
+    """The fields that the requests of the native API share."""
+
+    text: str | list[str] = required(help="text to translate, or a list of texts")
+    source: str | None = setting(default=None, help="language code; default: detected from the text")
+    target: str | None = setting(default=None, help="language code; default: the only one possible")
+
+
+class SearchRequest(DecodeConfig, TextRequest):
+    """`POST /api/translate`: a text or several, with every setting of a search."""
+
+    prefix: str | None = setting(default=None, help="text that the translation begins with")
+    protect: bool = setting(default=False, help="keep placeholders and tags unchanged")
+    split: bool | None = setting(
+        default=None, help="split the text into sentences; default: if the model has language codes"
+    )
+
+
+class StreamRequest(DecodeConfig, TextRequest):
+    """`POST /api/stream`: one text, and the settings of a search for one translation."""
+
+    text: str = required(help="text to translate")
+    strategy: Strategy = setting(default="greedy", help=DecodeConfig.settings()["strategy"].help)
+    n_best: ClassVar[int] = 1  # type: ignore[misc]  # a constant of this request, not a field of its body
+
+
+class ExplainRequest(TextRequest):
+    """`POST /api/explain`"""
+
+    text: str = required(help="sentence to translate; of several, the first is explained")
+    target_text: str | None = setting(default=None, help="translation to explain, instead of the model's own")
+
+    def conflicts(self) -> list[Problem]:
+        return [Problem("is empty", "target_text", "leave it out")] if self.target_text == "" else []
+
+
+class WorkedRequest(Body):
+    """`POST /api/worked`: a worked example with other numbers."""
+
+    id: str = required(help="name of the worked example, such as W6")
+    inputs: dict[str, Any] | None = setting(
+        default=None, help="numbers by name, as strings, in the shape they have in the example"
+    )
+    stated: dict[str, Any] | None = setting(
+        default=None, help="stated results by name, as strings, in the shape they have in the example"
+    )
