@@ -46,12 +46,12 @@ JSON_TYPES = {
 }
 
 
-def setting(*, default: Any, help: str, minimum: float | None = None, maximum: float | None = None) -> Any:
+def setting(default: Any, help: str, *, minimum: float | None = None, maximum: float | None = None) -> Any:
     """Declare a field: its default, what it does, and the range it may lie in (both ends allowed)."""
     return field(default=default, metadata={"help": help, "minimum": minimum, "maximum": maximum})
 
 
-def required(*, help: str) -> Any:
+def required(help: str) -> Any:
     """Declare a field that must be given, and not be empty."""
     return field(default=None, metadata={"help": help, "required": True})
 

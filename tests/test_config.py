@@ -208,8 +208,8 @@ def test_one_problem_of_a_model(values: dict[str, Any], where: str, what: str, r
 class Order(Config):
     """Fields of the kinds that the body of a request has."""
 
-    what: str | list[str] = required(help="what is ordered")
-    options: dict[str, Any] | None = setting(default=None, help="by name")
+    what: str | list[str] = required("what is ordered")
+    options: dict[str, Any] | None = setting(None, "by name")
 
 
 @pytest.mark.parametrize("values", [{}, {"what": ""}, {"what": []}, {"what": None}])

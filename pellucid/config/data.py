@@ -15,28 +15,26 @@ PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fie
 class DataConfig(Config):
     """Where the pairs come from: two aligned files, files of pairs, or a generated corpus."""
 
-    source: str | list[str] | None = setting(default=None, help="files of source texts, one per line (also .gz, .xz)")
-    target: str | list[str] | None = setting(default=None, help="files of their translations, line by line")
-    pairs: str | list[str] | None = setting(default=None, help="files of pairs: .tsv, .jsonl, .tmx (also .gz, .xz)")
-    corpus: str | None = setting(default=None, help="generated corpus: dates or reports")
+    source: str | list[str] | None = setting(None, "files of source texts, one per line (also .gz, .xz)")
+    target: str | list[str] | None = setting(None, "files of their translations, line by line")
+    pairs: str | list[str] | None = setting(None, "files of pairs: .tsv, .jsonl, .tmx (also .gz, .xz)")
+    corpus: str | None = setting(None, "generated corpus: dates or reports")
     valid_source: str | list[str] | None = setting(
-        default=None, help="validation source texts; default: 1% of the pairs are held out"
+        None, "validation source texts; default: 1% of the pairs are held out"
     )
-    valid_target: str | list[str] | None = setting(default=None, help="their translations")
-    valid_pairs: str | list[str] | None = setting(default=None, help="files of validation pairs")
+    valid_target: str | list[str] | None = setting(None, "their translations")
+    valid_pairs: str | list[str] | None = setting(None, "files of validation pairs")
     earlier_source: str | list[str] | None = setting(
-        default=None, help="source texts of an earlier training, mixed in when fine-tuning to prevent forgetting"
+        None, "source texts of an earlier training, mixed in when fine-tuning to prevent forgetting"
     )
-    earlier_target: str | list[str] | None = setting(default=None, help="their translations")
-    earlier_pairs: str | list[str] | None = setting(default=None, help="files of pairs of an earlier training")
-    earlier_share: float = setting(default=0.5, help="share of earlier pairs in an epoch", minimum=0, maximum=0.99)
-    source_language: str | None = setting(default=None, help="language code of the source (--from)")
-    target_language: str | None = setting(default=None, help="language code of the target (--to)")
-    both_ways: bool = setting(
-        default=False, help="train both directions in one model, selected by a language tag before the source"
-    )
-    joint: bool = setting(default=True, help="one vocabulary shared by both sides")
-    longest: int = setting(default=256, help="maximum tokens per side; longer pairs are left out", minimum=8)
+    earlier_target: str | list[str] | None = setting(None, "their translations")
+    earlier_pairs: str | list[str] | None = setting(None, "files of pairs of an earlier training")
+    earlier_share: float = setting(0.5, "share of earlier pairs in an epoch", minimum=0, maximum=0.99)
+    source_language: str | None = setting(None, "language code of the source (--from)")
+    target_language: str | None = setting(None, "language code of the target (--to)")
+    both_ways: bool = setting(False, "train both directions in one model, selected by a language tag before the source")
+    joint: bool = setting(True, "one vocabulary shared by both sides")
+    longest: int = setting(256, "maximum tokens per side; longer pairs are left out", minimum=8)
 
     def conflicts(self) -> list[Problem]:
         problems = []
@@ -108,21 +106,19 @@ def file_list(value: Files) -> list[str]:
 class FilterConfig(Config):
     """Which pairs are left out of training. The defaults leave out little; 0 or false switches a filter off."""
 
-    drop_empty: bool = setting(default=True, help="leave out pairs with an empty side")
+    drop_empty: bool = setting(True, "leave out pairs with an empty side")
     max_characters: int = setting(
-        default=4000, help="maximum characters per side; longer pairs are left out, not cut; 0: no limit", minimum=0
+        4000, "maximum characters per side; longer pairs are left out, not cut; 0: no limit", minimum=0
     )
     max_ratio: float = setting(
-        default=6.0,
-        help="maximum length ratio of the sides, in bytes of UTF-8 plus 20; 0: no limit",
-        minimum=0,
+        6.0, "maximum length ratio of the sides, in bytes of UTF-8 plus 20; 0: no limit", minimum=0
     )
     identical_words: int = setting(
-        default=4,
-        help="leave out pairs with equal sides of at least this many words (shorter ones may be names); 0: keep all",
+        4,
+        "leave out pairs with equal sides of at least this many words (shorter ones may be names); 0: keep all",
         minimum=0,
     )
-    drop_duplicates: bool = setting(default=True, help="leave out pairs that occurred before (same source and target)")
+    drop_duplicates: bool = setting(True, "leave out pairs that occurred before (same source and target)")
 
 
 # For test sets, of which nothing is left out.

@@ -15,44 +15,33 @@ class DecodeConfig(Config):
     """How a translation is searched for. A score is the log-probability divided by length ** length_penalty."""
 
     strategy: Strategy = setting(
-        default="beam",
-        help="greedy: the most probable token at each step; beam: beam search; sample: tokens drawn at random",
+        "beam", "greedy: the most probable token at each step; beam: beam search; sample: tokens drawn at random"
     )
-    beam: int = setting(default=5, help="beam size: number of hypotheses kept at each step", minimum=1)
+    beam: int = setting(5, "beam size: number of hypotheses kept at each step", minimum=1)
     length_penalty: float = setting(
-        default=1.0,
-        help="exponent of the length that the log-probability is divided by; 0: no division",
-        minimum=-10,
-        maximum=10,
+        1.0, "exponent of the length that the log-probability is divided by; 0: no division", minimum=-10, maximum=10
     )
-    top_k: int | None = setting(default=None, help="sample from the k most probable tokens", minimum=1)
+    top_k: int | None = setting(None, "sample from the k most probable tokens", minimum=1)
     top_p: float | None = setting(
-        default=None,
-        help="sample from the smallest set of tokens whose total probability exceeds p",
-        minimum=0,
-        maximum=1,
+        None, "sample from the smallest set of tokens whose total probability exceeds p", minimum=0, maximum=1
     )
     temperature: float = setting(
-        default=1.0, help="divides the logits before sampling; below 1 sharpens the distribution", minimum=0
+        1.0, "divides the logits before sampling; below 1 sharpens the distribution", minimum=0
     )
-    seed: int | None = setting(
-        default=None, help="random seed of the sampling; equal seeds give equal translations", minimum=0
-    )
-    n_best: int = setting(default=1, help="number of translations returned per sentence", minimum=1)
-    min_length: int = setting(default=0, help="minimum number of output tokens before the end token", minimum=0)
+    seed: int | None = setting(None, "random seed of the sampling; equal seeds give equal translations", minimum=0)
+    n_best: int = setting(1, "number of translations returned per sentence", minimum=1)
+    min_length: int = setting(0, "minimum number of output tokens before the end token", minimum=0)
     max_length: int | None = setting(
-        default=None, help="maximum number of output tokens; default: 3 × source length + 10", minimum=1
+        None, "maximum number of output tokens; default: 3 × source length + 10", minimum=1
     )
-    repetition_penalty: float = setting(
-        default=1.0, help="above 1: tokens already in the output become less probable", minimum=0.01
-    )
-    no_repeat_ngram: int = setting(default=0, help="no n-gram of this size occurs twice; 0: off", minimum=0)
+    repetition_penalty: float = setting(1.0, "above 1: tokens already in the output become less probable", minimum=0.01)
+    no_repeat_ngram: int = setting(0, "no n-gram of this size occurs twice; 0: off", minimum=0)
     stopping: Stopping = setting(
-        default="ctranslate2",
-        help="when a beam search ends: with `beam` finished hypotheses (ctranslate2), or when no unfinished hypothesis "
+        "ctranslate2",
+        "when a beam search ends: with `beam` finished hypotheses (ctranslate2), or when no unfinished hypothesis "
         "can still score higher (exact)",
     )
-    scores: bool = setting(default=True, help="compute the score of each translation; greedy is faster without")
+    scores: bool = setting(True, "compute the score of each translation; greedy is faster without")
 
     def conflicts(self) -> list[Problem]:
         problems = []

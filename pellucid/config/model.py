@@ -14,60 +14,50 @@ class ModelConfig(Config):
     """The shape of a model. The defaults are the base model of "Attention Is All You Need"."""
 
     vocabulary: int | None = setting(
-        default=None, help="size of the vocabulary that both sides share; default: chosen from the corpus", minimum=4
+        None, "size of the vocabulary that both sides share; default: chosen from the corpus", minimum=4
     )
     source_vocabulary: int | None = setting(
-        default=None, help="size of the source vocabulary, where the sides have separate ones", minimum=4
+        None, "size of the source vocabulary, where the sides have separate ones", minimum=4
     )
     target_vocabulary: int | None = setting(
-        default=None, help="size of the target vocabulary, where the sides have separate ones", minimum=4
+        None, "size of the target vocabulary, where the sides have separate ones", minimum=4
     )
-    d_model: int = setting(default=512, help="size of the vector of each token (embedding size)", minimum=1)
-    heads: int = setting(default=8, help="attention heads; each has size d_model / heads", minimum=1)
+    d_model: int = setting(512, "size of the vector of each token (embedding size)", minimum=1)
+    heads: int = setting(8, "attention heads; each has size d_model / heads", minimum=1)
     kv_heads: int | None = setting(
-        default=None,
-        help="key and value heads, each shared by a group of query heads (grouped-query attention); default: heads",
+        None,
+        "key and value heads, each shared by a group of query heads (grouped-query attention); default: heads",
         minimum=1,
     )
-    feed_forward: int = setting(default=2048, help="size of the hidden layer of the feed-forward network", minimum=1)
-    encoder_layers: int = setting(default=6, help="number of encoder layers", minimum=1)
-    decoder_layers: int = setting(default=6, help="number of decoder layers", minimum=1)
+    feed_forward: int = setting(2048, "size of the hidden layer of the feed-forward network", minimum=1)
+    encoder_layers: int = setting(6, "number of encoder layers", minimum=1)
+    decoder_layers: int = setting(6, "number of decoder layers", minimum=1)
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = setting(
-        default="sinusoidal", help="positional encoding: sinusoidal, learned, rotary, none"
+        "sinusoidal", "positional encoding: sinusoidal, learned, rotary, none"
     )
     position_layout: PositionLayout = setting(
-        default="interleaved",
-        help="order of sines and cosines (or rotated pairs): alternating as in the paper (interleaved), or two halves",
+        "interleaved",
+        "order of sines and cosines (or rotated pairs): alternating as in the paper (interleaved), or two halves",
     )
-    max_length: int = setting(
-        default=512, help="number of positions in the table of learned positional encodings", minimum=1
-    )
-    norm: Literal["layer", "rms", "batch"] = setting(default="layer", help="normalisation: layer, rms, batch")
-    norm_place: Literal["pre", "post"] = setting(
-        default="post", help="post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))"
-    )
+    max_length: int = setting(512, "number of positions in the table of learned positional encodings", minimum=1)
+    norm: Literal["layer", "rms", "batch"] = setting("layer", "normalisation: layer, rms, batch")
+    norm_place: Literal["pre", "post"] = setting("post", "post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))")
     activation: Literal["relu", "gelu", "silu", "swiglu"] = setting(
-        default="relu", help="activation function of the feed-forward network: relu, gelu, silu, swiglu"
+        "relu", "activation function of the feed-forward network: relu, gelu, silu, swiglu"
     )
     tie: Literal["all", "decoder", "none"] = setting(
-        default="all",
-        help="which embeddings share one matrix: source, target and output (all); target and output (decoder); none",
+        "all", "which embeddings share one matrix: source, target and output (all); target and output (decoder); none"
     )
-    embedding_scale: bool = setting(default=True, help="multiply embeddings by sqrt(d_model)")
-    embedding_norm: bool = setting(default=False, help="normalise the sum of embedding and positional encoding")
-    bias: bool = setting(default=True, help="biases in the linear maps of the layers")
-    output_bias: bool = setting(default=False, help="bias of the output layer (the logits)")
+    embedding_scale: bool = setting(True, "multiply embeddings by sqrt(d_model)")
+    embedding_norm: bool = setting(False, "normalise the sum of embedding and positional encoding")
+    bias: bool = setting(True, "biases in the linear maps of the layers")
+    output_bias: bool = setting(False, "bias of the output layer (the logits)")
     dropout: float = setting(
-        default=0.1,
-        help="dropout probability of every sublayer's output and of the embeddings",
-        minimum=0,
-        maximum=0.95,
+        0.1, "dropout probability of every sublayer's output and of the embeddings", minimum=0, maximum=0.95
     )
-    attention_dropout: float = setting(
-        default=0.0, help="dropout probability of the attention weights", minimum=0, maximum=0.95
-    )
+    attention_dropout: float = setting(0.0, "dropout probability of the attention weights", minimum=0, maximum=0.95)
     activation_dropout: float = setting(
-        default=0.0, help="dropout probability of the feed-forward network's hidden layer", minimum=0, maximum=0.95
+        0.0, "dropout probability of the feed-forward network's hidden layer", minimum=0, maximum=0.95
     )
 
     def conflicts(self) -> list[Problem]:
@@ -139,25 +129,13 @@ class ModelConfig(Config):
         return size
 
 
+_TINY = {"d_model": 128, "heads": 4, "feed_forward": 256, "encoder_layers": 4, "decoder_layers": 4}
+_SMALL = {"d_model": 256, "heads": 4, "feed_forward": 1024, "encoder_layers": 6, "decoder_layers": 3}
 PRESETS: dict[str, dict[str, Any]] = {
-    # Small models have pre-norm: it learns faster and forgives high learning rates.
-    "tiny": {
-        "d_model": 128,
-        "heads": 4,
-        "feed_forward": 256,
-        "encoder_layers": 4,
-        "decoder_layers": 4,
-        "norm_place": "pre",
-    },
-    "small": {
-        "d_model": 256,
-        "heads": 4,
-        "feed_forward": 1024,
-        "encoder_layers": 6,
-        "decoder_layers": 3,
-        "norm_place": "pre",
-    },
-    # The paper's two.
+    # Small models have pre-norm, which learns faster and tolerates higher learning rates.
+    "tiny": {**_TINY, "norm_place": "pre"},
+    "small": {**_SMALL, "norm_place": "pre"},
+    # The two models of the paper.
     "base": {},
     "big": {"d_model": 1024, "heads": 16, "feed_forward": 4096, "dropout": 0.3},
 }

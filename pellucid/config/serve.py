@@ -9,34 +9,25 @@ from pellucid.fields import Config, setting
 class ServeConfig(Config):
     """The limits of a request and of the service. -1 lifts a limit, where it can be lifted."""
 
-    char_limit: int = setting(default=10_000, help="maximum characters per request, over all its texts", minimum=-1)
-    bytes_limit: int = setting(default=262_144, help="maximum bytes of a request's body", minimum=-1)
-    batch_limit: int = setting(default=100, help="maximum texts per request", minimum=-1)
-    beam_limit: int = setting(default=10, help="maximum beam size", minimum=-1)
-    alternatives_limit: int = setting(default=5, help="maximum alternatives per text", minimum=-1)
-    output_limit: int = setting(default=1024, help="maximum tokens of a translated sentence", minimum=-1)
-    req_limit: int = setting(
-        default=600, help="maximum requests per minute and client; each text of a list counts", minimum=-1
-    )
+    char_limit: int = setting(10_000, "maximum characters per request, over all its texts", minimum=-1)
+    bytes_limit: int = setting(262_144, "maximum bytes of a request's body", minimum=-1)
+    batch_limit: int = setting(100, "maximum texts per request", minimum=-1)
+    beam_limit: int = setting(10, "maximum beam size", minimum=-1)
+    alternatives_limit: int = setting(5, "maximum alternatives per text", minimum=-1)
+    output_limit: int = setting(1024, "maximum tokens of a translated sentence", minimum=-1)
+    req_limit: int = setting(600, "maximum requests per minute and client; each text of a list counts", minimum=-1)
     req_time_cost: float = setting(
-        default=-1.0,
-        help="seconds of processing that count as one request, where that is more than its texts; -1: off",
-        minimum=-1,
+        -1.0, "seconds of processing that count as one request, where that is more than its texts; -1: off", minimum=-1
     )
-    queue_limit: int = setting(default=256, help="maximum requests queued or in progress", minimum=1)
-    timeout: float = setting(default=60.0, help="seconds after which a request is aborted", minimum=0.01)
-    threads: int | None = setting(
-        default=None, help="batches translated at the same time; default: one per core", minimum=1
-    )
-    api_keys: str | None = setting(
-        default=None,
-        help="file of API keys, one per line: KEY, or KEY 60 for a req_limit of its own",
-    )
-    metrics_auth_token: str | None = setting(default=None, help="bearer token that /metrics requires")
+    queue_limit: int = setting(256, "maximum requests queued or in progress", minimum=1)
+    timeout: float = setting(60.0, "seconds after which a request is aborted", minimum=0.01)
+    threads: int | None = setting(None, "batches translated at the same time; default: one per core", minimum=1)
+    api_keys: str | None = setting(None, "file of API keys, one per line: KEY, or KEY 60 for a req_limit of its own")
+    metrics_auth_token: str | None = setting(None, "bearer token that /metrics requires")
     cors_origin: str | None = setting(
-        default=None, help="origin whose pages may call the service from a browser, or *; default: its own page only"
+        None, "origin whose pages may call the service from a browser, or *; default: its own page only"
     )
-    disable_web_ui: bool = setting(default=False, help="serve the API without the page")
+    disable_web_ui: bool = setting(False, "serve the API without the page")
 
     def conflicts(self) -> list[Problem]:
         if 0 <= self.beam_limit <= self.alternatives_limit:

@@ -10,79 +10,65 @@ from pellucid.fields import Config, setting
 class TrainConfig(Config):
     """How a model is trained. A run ends when the first of steps, epochs, minutes or patience is reached."""
 
-    seed: int = setting(
-        default=1, help="random seed of the initial weights, batch order, dropout and held-out pairs", minimum=0
-    )
+    seed: int = setting(1, "random seed of the initial weights, batch order, dropout and held-out pairs", minimum=0)
     threads: int | None = setting(
-        default=None, help="CPU threads; default: one per core. Runs with equal threads give equal weights", minimum=1
+        None, "CPU threads; default: one per core. Runs with equal threads give equal weights", minimum=1
     )
-    device: Literal["auto", "cpu", "cuda", "mps"] = setting(
-        default="auto", help="device to train on: auto, cpu, cuda, mps"
-    )
+    device: Literal["auto", "cpu", "cuda", "mps"] = setting("auto", "device to train on: auto, cpu, cuda, mps")
     precision: Literal["auto", "float32", "bfloat16"] = setting(
-        default="auto",
-        help="type of the matrix products: float32, bfloat16 (mixed precision), or auto: bfloat16 where the hardware "
+        "auto",
+        "type of the matrix products: float32, bfloat16 (mixed precision), or auto: bfloat16 where the hardware "
         "multiplies it",
     )
-    steps: int | None = setting(default=None, help="maximum number of updates", minimum=1)
-    epochs: int | None = setting(default=None, help="maximum number of passes over the pairs", minimum=1)
+    steps: int | None = setting(None, "maximum number of updates", minimum=1)
+    epochs: int | None = setting(None, "maximum number of passes over the pairs", minimum=1)
     minutes: float | None = setting(
-        default=None, help="maximum training time, summed over all resumed sessions of the run", minimum=0
+        None, "maximum training time, summed over all resumed sessions of the run", minimum=0
     )
-    batch_tokens: int = setting(
-        default=4096, help="maximum source plus target tokens per batch, padding included", minimum=16
-    )
+    batch_tokens: int = setting(4096, "maximum source plus target tokens per batch, padding included", minimum=16)
     accumulate: int = setting(
-        default=1, help="batches per update (gradient accumulation); processes under torchrun divide them", minimum=1
+        1, "batches per update (gradient accumulation); processes under torchrun divide them", minimum=1
     )
-    optimizer: Literal["adam", "adamw"] = setting(default="adam", help="adam, or adamw (decoupled weight decay)")
-    weight_decay: float = setting(default=0.0, help="weight decay coefficient", minimum=0)
-    beta_1: float = setting(default=0.9, help="Adam: decay rate of the first moment", minimum=0, maximum=0.999999)
-    beta_2: float = setting(default=0.98, help="Adam: decay rate of the second moment", minimum=0, maximum=0.999999)
+    optimizer: Literal["adam", "adamw"] = setting("adam", "adam, or adamw (decoupled weight decay)")
+    weight_decay: float = setting(0.0, "weight decay coefficient", minimum=0)
+    beta_1: float = setting(0.9, "Adam: decay rate of the first moment", minimum=0, maximum=0.999999)
+    beta_2: float = setting(0.98, "Adam: decay rate of the second moment", minimum=0, maximum=0.999999)
     learning_rate: float | None = setting(
-        default=None,
-        help="peak learning rate; default: 0.0225 d_model^-0.5, which is 1e-3 for the base model. With schedule "
+        None,
+        "peak learning rate; default: 0.0225 d_model^-0.5, which is 1e-3 for the base model. With schedule "
         "'paper', a factor on d_model^-0.5 min(step^-0.5, step warmup^-1.5); default: 1",
         minimum=0,
     )
     schedule: Literal["paper", "inverse_sqrt", "cosine", "constant"] = setting(
-        default="inverse_sqrt",
-        help="learning rate after the warm-up: inverse_sqrt, cosine (to 0), constant, or paper (section 5.3)",
+        "inverse_sqrt", "learning rate after the warm-up: inverse_sqrt, cosine (to 0), constant, or paper (section 5.3)"
     )
-    warmup: int | None = setting(default=None, help="steps of linear warm-up from 0; default: 2.5 d_model", minimum=0)
-    cooldown: int = setting(
-        default=0, help="steps of linear decay to 0 at the end of the run, with any schedule", minimum=0
-    )
-    label_smoothing: float = setting(
-        default=0.1, help="probability mass spread evenly over the vocabulary", minimum=0, maximum=0.9
-    )
+    warmup: int | None = setting(None, "steps of linear warm-up from 0; default: 2.5 d_model", minimum=0)
+    cooldown: int = setting(0, "steps of linear decay to 0 at the end of the run, with any schedule", minimum=0)
+    label_smoothing: float = setting(0.1, "probability mass spread evenly over the vocabulary", minimum=0, maximum=0.9)
     r_drop: float = setting(
-        default=0.0,
-        help="weight of R-Drop: the KL divergence between two forward passes with different dropout (5 is usual); "
+        0.0,
+        "weight of R-Drop: the KL divergence between two forward passes with different dropout (5 is usual); "
         "doubles time and memory; 0: off",
         minimum=0,
     )
-    clip: float = setting(default=1.0, help="maximum gradient norm; 0: no clipping", minimum=0)
+    clip: float = setting(1.0, "maximum gradient norm; 0: no clipping", minimum=0)
     average: int = setting(
-        default=5, help="number of last checkpoints whose weights the final model averages; 1: no averaging", minimum=1
+        5, "number of last checkpoints whose weights the final model averages; 1: no averaging", minimum=1
     )
     ema: float = setting(
-        default=0.0,
-        help="decay of an exponential moving average of the weights, used instead of `average`; 0: off",
+        0.0,
+        "decay of an exponential moving average of the weights, used instead of `average`; 0: off",
         minimum=0,
         maximum=0.999999,
     )
     bpe_dropout: float = setting(
-        default=0.0,
-        help="BPE dropout: probability that a merge is skipped, drawn anew in each epoch",
-        minimum=0,
-        maximum=0.9,
+        0.0, "BPE dropout: probability that a merge is skipped, drawn anew in each epoch", minimum=0, maximum=0.9
     )
-    validate_every: int = setting(default=1000, help="steps between validations", minimum=1)
+    validate_every: int = setting(1000, "steps between validations", minimum=1)
     validate_pairs: int = setting(
-        default=500, help="number of validation pairs translated for BLEU and chrF in each validation", minimum=0
+        500, "number of validation pairs translated for BLEU and chrF in each validation", minimum=0
     )
-    checkpoint_every: int = setting(default=500, help="steps between checkpoints", minimum=1)
+    checkpoint_every: int = setting(500, "steps between checkpoints", minimum=1)
     patience: int | None = setting(
-        default=None, help="early stopping: validations without a lower loss before the run ends", minimum=1
+        None, "early stopping: validations without a lower loss before the run ends", minimum=1
     )

@@ -20,7 +20,7 @@ class Body(Config):
 
     MEDIA_TYPES: ClassVar[tuple[str, ...]] = ("application/json",)
 
-    api_key: str | None = setting(default=None, help="API key, where the server requires one")
+    api_key: str | None = setting(None, "API key, where the server requires one")
 
     @classmethod
     async def read(cls, request: Request) -> dict[str, Any]:
@@ -69,50 +69,48 @@ class LibreTranslateBody(Body):
 class TranslateRequest(LibreTranslateBody):
     """`POST /translate`"""
 
-    q: str | list[str] = required(help="text to translate, or a list of texts")
-    source: str = required(help="language code of the text, or auto")
-    target: str = required(help="language code of the translation; /languages lists the codes")
-    format: Literal["text", "html"] = setting(default="text", help="html: translate the text between the tags")
-    alternatives: int = setting(default=0, help="number of further translations", minimum=0)
+    q: str | list[str] = required("text to translate, or a list of texts")
+    source: str = required("language code of the text, or auto")
+    target: str = required("language code of the translation; /languages lists the codes")
+    format: Literal["text", "html"] = setting("text", "html: translate the text between the tags")
+    alternatives: int = setting(0, "number of further translations", minimum=0)
 
 
 class DetectRequest(LibreTranslateBody):
     """`POST /detect`"""
 
-    q: str | list[str] = required(help="text whose language is detected")
+    q: str | list[str] = required("text whose language is detected")
 
 
 class TextRequest(Body):
     """The fields that the requests of the native API share."""
 
-    text: str | list[str] = required(help="text to translate, or a list of texts")
-    source: str | None = setting(default=None, help="language code; default: detected from the text")
-    target: str | None = setting(default=None, help="language code; default: the only one possible")
+    text: str | list[str] = required("text to translate, or a list of texts")
+    source: str | None = setting(None, "language code; default: detected from the text")
+    target: str | None = setting(None, "language code; default: the only one possible")
 
 
 class SearchRequest(DecodeConfig, TextRequest):
     """`POST /api/translate`: a text or several, with every setting of a search."""
 
-    prefix: str | None = setting(default=None, help="text that the translation begins with")
-    protect: bool = setting(default=False, help="keep placeholders and tags unchanged")
-    split: bool | None = setting(
-        default=None, help="split the text into sentences; default: if the model has language codes"
-    )
+    prefix: str | None = setting(None, "text that the translation begins with")
+    protect: bool = setting(False, "keep placeholders and tags unchanged")
+    split: bool | None = setting(None, "split the text into sentences; default: if the model has language codes")
 
 
 class StreamRequest(DecodeConfig, TextRequest):
     """`POST /api/stream`: one text, and the settings of a search for one translation."""
 
-    text: str = required(help="text to translate")
-    strategy: Strategy = setting(default="greedy", help=DecodeConfig.settings()["strategy"].help)
+    text: str = required("text to translate")
+    strategy: Strategy = setting("greedy", DecodeConfig.settings()["strategy"].help)
     n_best: ClassVar[int] = 1  # type: ignore[misc]  # a constant of this request, not a field of its body
 
 
 class ExplainRequest(TextRequest):
     """`POST /api/explain`"""
 
-    text: str = required(help="sentence to translate; of several, the first is explained")
-    target_text: str | None = setting(default=None, help="translation to explain, instead of the model's own")
+    text: str = required("sentence to translate; of several, the first is explained")
+    target_text: str | None = setting(None, "translation to explain, instead of the model's own")
 
     def conflicts(self) -> list[Problem]:
         return [Problem("is empty", "target_text", "leave it out")] if self.target_text == "" else []
@@ -121,10 +119,8 @@ class ExplainRequest(TextRequest):
 class WorkedRequest(Body):
     """`POST /api/worked`: a worked example with other numbers."""
 
-    id: str = required(help="name of the worked example, such as W6")
-    inputs: dict[str, Any] | None = setting(
-        default=None, help="numbers by name, as strings, in the shape they have in the example"
-    )
+    id: str = required("name of the worked example, such as W6")
+    inputs: dict[str, Any] | None = setting(None, "numbers by name, as strings, in the shape they have in the example")
     stated: dict[str, Any] | None = setting(
-        default=None, help="stated results by name, as strings, in the shape they have in the example"
+        None, "stated results by name, as strings, in the shape they have in the example"
     )
