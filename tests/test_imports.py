@@ -25,11 +25,11 @@ FLOORS: list[set[str]] = [
     {"tracing", "worked", "labs", "interop", "describe"},
     {"serve"},
     {"cli"},
-    {"__main__"},
+    {"__main__", "paper"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
-TORCH_ROOMS = ("nn", "training", "labs", "decode/engines/torch.py")
+TORCH_ROOMS = ("nn", "training", "labs", "decode/engines/torch.py", "paper.py")
 TRAINING_VERB = "cli/plan.py"  # the part of `train` that it imports only when it trains
 EXTRAS = ("torch", "matplotlib")  # what the light package does not install
 
