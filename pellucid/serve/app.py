@@ -6,7 +6,6 @@ import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from pathlib import Path
 
 from fastapi import FastAPI, HTTPException, Request
 from starlette.exceptions import HTTPException as AnyHTTPException
@@ -21,9 +20,7 @@ from pellucid.serve.gate import Gate, error
 from pellucid.serve.metrics import CONTENT_TYPE
 from pellucid.serve.service import Service
 from pellucid.serve.settings import ServeConfig
-
-PAGE = Path(__file__).parent / "static"
-PEN = Path(__file__).parents[1] / "tracing" / "heatmap.js"  # the page draws as the report does
+from pellucid.web.bundle import STATIC as PAGE
 
 # What the library says of a path or a method it does not know, and what helps.
 UNKNOWN = {
@@ -74,10 +71,6 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def index() -> Response:
         return FileResponse(PAGE / "index.html")
-
-    @app.get("/static/heatmap.js", include_in_schema=False)
-    async def heatmap() -> Response:
-        return FileResponse(PEN)
 
     app.mount("/static", StaticFiles(directory=PAGE))
 

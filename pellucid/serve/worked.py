@@ -1,7 +1,4 @@
-"""The worked examples over HTTP: all of them checked, and one of them again with other numbers.
-
-Numbers travel as texts, as somebody writes them: 0.090 claims a digit more than 0.09.
-"""
+"""The worked examples over HTTP: all of them checked, and one of them again with other numbers."""
 
 from __future__ import annotations
 
@@ -23,13 +20,11 @@ from pellucid.serve.api import known
 from pellucid.serve.gate import Json
 from pellucid.serve.parameters import read_json
 from pellucid.serve.service import Service
-from pellucid.worked import CheckedExample, CheckedStep, Example, check, shipped
+from pellucid.worked import Example, check, shipped
 from pellucid.worked.examples import read_text
-from pellucid.worked.functions import Value
-from pellucid.worked.numbers import UNSTATED, Stated, items, like, read_input, read_stated, same, shown, stated_decimals
-from pellucid.worked.typeset import formula, name_of
+from pellucid.worked.numbers import UNSTATED, Stated, items, like, read_input, read_stated
+from pellucid.worked.plain import input_text, plain
 
-MOST_ROWS, MOST_COLUMNS = 24, 16  # shown of a value
 MOST_SIGNS = 40  # of a number or word
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|inf|nan)", re.IGNORECASE)
@@ -64,7 +59,7 @@ def _read(path: Path) -> Example:
 
 @cache
 def _all() -> list[dict[str, Any]]:
-    return [_told(check(example)) for example in _examples().values()]
+    return [plain(check(example)) for example in _examples().values()]
 
 
 def _edited(values: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +68,7 @@ def _edited(values: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(identity, str) or identity not in _examples():
         raise UserError(f"{identity!r} is no worked example", "id", nearest(str(identity), _examples()))
     example = _examples()[identity]
-    texts = {name: _texts(value) for name, value in example.inputs.items()}
+    texts = {name: input_text(value) for name, value in example.inputs.items()}
     stated = {step.name: step.stated.written for step in example.steps if step.stated}
     edits = _Edits()
     inputs = edits.of("inputs", values.get("inputs", {}), texts, read_input)
@@ -81,7 +76,7 @@ def _edited(values: dict[str, Any]) -> dict[str, Any]:
     if edits.problems:
         raise UserError(edits.problems)
     steps = [replace(step, stated=claims.get(step.name, step.stated)) for step in example.steps]
-    return _told(check(replace(example, inputs=example.inputs | inputs, steps=steps)))
+    return plain(check(replace(example, inputs=example.inputs | inputs, steps=steps)))
 
 
 def _stated(written: Any) -> Stated | None:
@@ -136,51 +131,3 @@ def _alike(written: Any, original: Any) -> bool:
     if not isinstance(original, list):
         return not isinstance(written, list)
     return isinstance(written, list) and len(written) == len(original) and all(map(_alike, written, original))
-
-
-def _told(checked: CheckedExample) -> dict[str, Any]:
-    example = checked.example
-    return {
-        "id": example.id,
-        "title": example.title,
-        "about": " ".join(example.about.split()),
-        "inputs": [
-            {"name": name, "symbol": name_of(name), "written": _texts(value)} for name, value in example.inputs.items()
-        ],
-        "steps": [_step(step) for step in checked.steps],
-    }
-
-
-def _step(checked: CheckedStep) -> dict[str, Any]:
-    step, right, followed = checked.step, checked.right, checked.from_stated
-    digits = stated_decimals(step.stated)
-    differs = followed is not None and not same(right, followed)
-    return {
-        "name": step.name,
-        "formula": formula(step.name, step.tree),
-        "note": step.note,
-        "verdict": checked.verdict,
-        "cause": checked.cause,
-        "stated": step.stated and like(step.stated.written, map(_written, items(step.stated.written))),
-        "elements": checked.elements,
-        "right": _value(right, digits),
-        "from_stated": _value(followed, digits) if differs else None,
-    }
-
-
-def _value(value: Value | None, digits: int | None) -> dict[str, Any] | None:
-    """A value as people read it, its shape, and as much of it as they want to."""
-    if value is None:
-        return None
-    most = (*(MOST_ROWS for _ in value.shape[:-1]), MOST_COLUMNS)
-    kept = value[tuple(map(slice, most[: value.ndim]))]
-    return {"shape": list(value.shape), "values": like(kept.tolist(), iter(shown(kept, digits)))}
-
-
-def _texts(value: Value) -> Any:
-    """An input as somebody would write it."""
-    return like(value.tolist(), (leaf if isinstance(leaf, str) else f"{leaf:.12g}" for leaf in value.ravel().tolist()))
-
-
-def _written(leaf: Any) -> str:
-    return str(leaf).lower().replace("infinity", "inf") if isinstance(leaf, Decimal) else str(leaf)

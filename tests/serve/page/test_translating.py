@@ -102,7 +102,7 @@ def test_four_ways_to_decode_side_by_side(visit: Visit, client: Any) -> None:
     visitor = visit()
     page = visitor.page
     visitor.types(TEXT)
-    said = page.locator(".way .said p")
+    said = page.locator(".strategy .output p")
     expect(said).to_have_text([client.post("/api/translate", {"text": TEXT} | way).json["text"] for way in ways])
     ways[2] |= {"seed": 2}
     ways[3] |= {"seed": 2}
