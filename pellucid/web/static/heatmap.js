@@ -113,8 +113,9 @@ export function heatmap({ values, rows, columns = null, kind = "signed", title, 
   }
 
   const canvas = pixels(values, kind, largest, [wide * cell[0], high * cell[1]], {
-    tabindex: 0, role: "img", "aria-label": `${title.replace(/[_{}]/g, "")}: ${high} by ${wide}. The arrow keys read cell by cell.`, onkeydown: move,
-    onpointermove: ({ offsetX, offsetY }) => read(Math.floor(offsetY / cell[1]), Math.floor(offsetX / cell[0])), onpointerleave: () => read(-1, -1),
+    tabindex: 0, role: "img", "aria-label": `${title.replace(/[_{}]/g, "")}: ${high} by ${wide}. The arrow keys read cell by cell.`,
+    onpointermove: ({ offsetX, offsetY }) => read(Math.floor(offsetY / cell[1]), Math.floor(offsetX / cell[0])),
+    onpointerleave: () => read(-1, -1), onkeydown: move,
   });
   [cursor.style.width, cursor.style.height] = [`${cell[0]}px`, `${cell[1]}px`];
   return element("figure", {}, element("figcaption", {}, formula(title), element("small", {}, note)),

@@ -27,10 +27,10 @@ function drawSections(which) {
 }
 
 const direction = trace.source ? `${trace.source} → ${trace.target} · ` : "";
-const origin = trace.given ? "the target was given" : `translated by the ${trace.engine} engine`;
+const origin = trace.given ? "the target was given" : `translated by ${trace.engine}`;
 document.body.append(
   element("header", { class: "document" },
-    element("p", { class: "quiet" }, `The trace of one translation · ${direction}model ${trace.model} · ${origin} · every number by the reference`),
+    element("p", { class: "quiet" }, `Trace of one translation · ${direction}model ${trace.model} · ${origin} · every number by the reference`),
     element("h1", {}, trace.text, element("span", { class: "quiet", "aria-label": "becomes", role: "img" }, " → "), trace.translation),
     ...trace.notes.map((note) => element("p", { class: "warn" }, note)),
     element("nav", { "aria-label": "Sections" }, ...bodies.map(({ name, body }) => element("a", { href: `#${body.id}` }, name)))),

@@ -34,8 +34,8 @@ def test_the_walk_goes_through_the_model_in_order(visit: Visit, client: Any) -> 
             page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("button", name="Next")).to_be_disabled()
     visitor.walks_to("Chosen token")
-    most_open = max(trace["steps"], key=lambda step: step["entropy"])
-    expect(page.locator("strong.chosen")).to_have_text(most_open["chosen"]["text"])
+    least_certain = max(trace["steps"], key=lambda step: step["entropy"])
+    expect(page.locator("strong.chosen")).to_have_text(least_certain["chosen"]["text"])
 
 
 def test_every_number_can_be_read_by_keyboard_and_by_pointer(visit: Visit, client: Any) -> None:
@@ -57,7 +57,7 @@ def test_every_number_can_be_read_by_keyboard_and_by_pointer(visit: Visit, clien
     assert shapes == [f"{len(rows)} × {len(rows)}"] * 2
 
 
-def test_the_mask_hides_what_is_yet_to_be_said(visit: Visit, client: Any) -> None:
+def test_the_mask_hides_later_tokens(visit: Visit, client: Any) -> None:
     visitor = visit(tab="inside")
     page = visitor.page
     visitor.looks_inside(TEXT)

@@ -12,7 +12,7 @@ const STRATEGIES = [
   { name: "Greedy", about: "The likeliest token at every step.", body: () => ({ strategy: "greedy" }) },
   { name: "Beam", about: "The best of several hypotheses.", setting: "beam", body: () => ({ strategy: "beam", beam: settings.beam }) },
   { name: "Top-k", about: "Sampled from the k likeliest tokens.", setting: "k", body: () => ({ ...sampled(), top_k: settings.k }) },
-  { name: "Top-p", about: "Sampled from the fewest tokens that together have probability p.", setting: "p", body: () => ({ ...sampled(), top_p: settings.p }) },
+  { name: "Top-p", about: "Sampled from the fewest tokens that hold probability p.", setting: "p", body: () => ({ ...sampled(), top_p: settings.p }) },
 ];
 
 // Fills its card and returns the function that compares.

@@ -2,7 +2,7 @@
 
 import { element, largestAt, paragraph, percent } from "../dom.js";
 import { colour, mix } from "../heatmap.js";
-import { equation } from "./view.js";
+import { equation, stage } from "./view.js";
 
 const SPECIAL = /^<(s|\/s|2[\w-]+)>$/;
 const SPACE = "▁";
@@ -81,19 +81,14 @@ function wordChips(side, words, choose) {
   return chips;
 }
 
-export const alignment = {
-  name: "Alignment",
-  choices: [],
-  part: "decoder.cross_attention",
-  draw(view) {
-    const layer = Math.max(0, view.layers - 2);
-    return [
-      paragraph(`The alignment is the mean of the cross-attention weights of all heads of decoder layer ${layer}. Point at a word, or go ` +
-        "through the words with the arrow keys, to see the words of the other side that have most of the weight."),
-      equation(["alignment", view.shape], "=", "mean_i", ["A_i", view.shape]),
-      element("div", { class: "side" }, element("div", {}, ...alignedWords(view.trace)),
-        view.square(view.trace.alignment, "alignment", { kind: "weights", note: "row: target token, column: source token",
-          rows: view.trace.target_out.map((token) => token.text) })),
-    ];
-  },
-};
+export const alignment = stage("Alignment", [], (view) => {
+  const layer = Math.max(0, view.layers - 2);
+  return [
+    paragraph(`The alignment is the mean of the cross-attention weights of all heads of decoder layer ${layer}. Point at a word, or go ` +
+      "through the words with the arrow keys, to see the words of the other side that have most of the weight."),
+    equation(["alignment", view.shape], "=", "mean_i", ["A_i", view.shape]),
+    element("div", { class: "side" }, element("div", {}, ...alignedWords(view.trace)),
+      view.square(view.trace.alignment, "alignment", { kind: "weights", note: "row: target token, column: source token",
+        rows: view.trace.target_out.map((token) => token.text) })),
+  ];
+}, "decoder.cross_attention");

@@ -1,33 +1,29 @@
 // The stage of beam search: the tree of all candidates, and the finished hypotheses.
 
 import { element, number, paragraph, svg, table } from "../dom.js";
-import { equation } from "./view.js";
+import { equation, stage } from "./view.js";
 
 const [WIDE, HIGH] = [112, 34]; // pixels from step to step, and from candidate to candidate
 const OUTCOMES = { lived: "kept", ended: "finished", died: "pruned" };
 
-export const beamSearch = {
-  name: "Beam search",
-  choices: [],
-  draw({ trace }) {
-    const { beam } = trace;
-    const agreement = trace.given ? "" : ` The ${trace.engine} engine found ${beam.agrees ? "the same" : "another"} best hypothesis.`;
-    const readout = element("output", { class: "readout", "aria-live": "polite" });
-    const tree = element("div", { class: "scroll" });
-    const redraw = () => tree.replaceChildren(drawTree(beam.nodes, pruned.checked, readout));
-    const pruned = element("input", { type: "checkbox", checked: true, onchange: redraw });
-    redraw();
-    return [
-      paragraph(`Beam search keeps ${beam.width} hypotheses. At each step every one is extended; the best are kept, those that reach the end ` +
-        `are finished (framed, with their score), the others are pruned.${agreement}`),
-      equation("score", "=", "log p", "/", `length${beam.length_penalty === 1 ? "" : `^{${beam.length_penalty}}`}`),
-      element("label", { class: "toggle" }, pruned, " pruned candidates"), tree, readout,
-      element("h3", {}, "Finished hypotheses"),
-      table(["score", "hypothesis"], beam.finished.map((each) =>
-        [number(each.score), each.text + (each.ended ? "" : "  (cut at the greatest length)")]), 0),
-    ];
-  },
-};
+export const beamSearch = stage("Beam search", [], ({ trace }) => {
+  const { beam } = trace;
+  const agreement = trace.given ? "" : ` The ${trace.engine} engine found ${beam.agrees ? "the same" : "another"} best hypothesis.`;
+  const readout = element("output", { class: "readout", "aria-live": "polite" });
+  const tree = element("div", { class: "scroll" });
+  const redraw = () => tree.replaceChildren(drawTree(beam.nodes, pruned.checked, readout));
+  const pruned = element("input", { type: "checkbox", checked: true, onchange: redraw });
+  redraw();
+  return [
+    paragraph(`Beam search keeps ${beam.width} hypotheses. At each step every one is extended; the best are kept, those that reach the end ` +
+      `are finished (framed, with their score), the others are pruned.${agreement}`),
+    equation("score", "=", "log p", "/", `length${beam.length_penalty === 1 ? "" : `^{${beam.length_penalty}}`}`),
+    element("label", { class: "toggle" }, pruned, " pruned candidates"), tree, readout,
+    element("h3", {}, "Finished hypotheses"),
+    table(["score", "hypothesis"], beam.finished.map((each) =>
+      [number(each.score), each.text + (each.ended ? "" : "  (cut at the greatest length)")]), 0),
+  ];
+});
 
 // Steps run to the right; at each step the candidates stand below each other, the best on top.
 function drawTree(nodes, withPruned, readout) {
@@ -50,7 +46,8 @@ function drawTree(nodes, withPruned, readout) {
     groups.get(node.id).classList.add("current");
     const words = [];
     for (let at = node.id; at >= 0; at = nodes[at].parent) words.unshift(nodes[at].text);
-    readout.textContent = `${words.join(" ")}   ·  log-probability ${number(node.log_prob)}, score ${number(node.score)}, ${OUTCOMES[node.fate]}`;
+    const scored = `log-probability ${number(node.log_prob)}, score ${number(node.score)}, ${OUTCOMES[node.fate]}`;
+    readout.textContent = `${words.join(" ")}   ·  ${scored}`;
   }
 
   function move(event) {
@@ -62,8 +59,9 @@ function drawTree(nodes, withPruned, readout) {
     if (to) choose(to);
   }
 
-  return svg("svg", { class: "tree", tabindex: 0, role: "img", "aria-label": "The tree of the beam. The arrow keys move from candidate to candidate.",
-    width: 76 + WIDE * shown.at(-1).step, height: 20 + Math.max(...shown.map((node) => node.y)), onkeydown: move }, ...lines, ...groups.values());
+  return svg("svg", { class: "tree", width: 76 + WIDE * shown.at(-1).step, height: 20 + Math.max(...shown.map((node) => node.y)), tabindex: 0,
+    role: "img", "aria-label": "The tree of the beam. The arrow keys move from candidate to candidate.", onkeydown: move },
+  ...lines, ...groups.values());
 }
 
 function drawNode(node, choose) {

@@ -14,15 +14,18 @@ export function equation(...terms) {
   }));
 }
 
+// A stage of the walk: its name, what a reader can choose in it, and what it draws with a View. `part` fixes the attention.
+export const stage = (name, choices, draw, part = null) => ({ name, choices, draw, part });
+
 export const figures = (...all) => element("div", { class: "figures" }, ...all);
 
 export class View {
   // `chosen` holds what the reader chose, `choose` changes it, `width` is the room for figures in pixels.
-  constructor(stage, trace, chosen, choose, width) {
+  constructor({ choices, part }, trace, chosen, choose, width) {
     const { config } = trace;
     Object.assign(this, { trace, config, choose, width, show: chosen.show });
-    this.part = stage.part ?? chosen.part;
-    if (stage.choices.includes("stack") && this.part === "decoder.cross_attention") this.part = "decoder.self_attention";
+    this.part = part ?? chosen.part;
+    if (choices.includes("stack") && this.part === "decoder.cross_attention") this.part = "decoder.self_attention";
     [this.stack, this.sublayer] = this.part.split(".");
     [this.source, this.target] = [trace.source_tokens, trace.target_in].map((tokens) => tokens.map((token) => token.text));
     this.queries = this.stack === "encoder" ? this.source : this.target;

@@ -32,7 +32,8 @@ export function drawExample(body, example, changed = null, button = null) {
 
   function update(checked) {
     checked.steps.forEach((step, at) => steps[at].update(step));
-    counts.replaceChildren(...tally(checked.steps).map(([verdict, text]) => element("span", { class: verdict, title: MEANINGS[verdict] }, text)));
+    counts.replaceChildren(...tally(checked.steps).map(([verdict, text]) =>
+      element("span", { class: verdict, title: MEANINGS[verdict] }, text)));
     // What must be scrolled to be read must be reached by keyboard.
     const wide = [...body.querySelectorAll(".formula, .scroll:not(:has(input))")].filter((part) => part.scrollWidth > part.clientWidth);
     for (const part of wide) part.tabIndex = 0;
