@@ -53,7 +53,7 @@ def photograph(browser: Browser, url: str, text: str, folder: Path, size: str, s
 
     page.goto(url)
     page.get_by_label("Text to translate").fill(text)
-    page.locator(".way small").nth(3).wait_for()
+    page.locator(".strategy small").nth(3).wait_for()
     page.locator("#alignment .word").nth(2).wait_for()
     page.locator("#alignment .words").nth(1).locator(".word").nth(2).hover()
     shoot("translate")

@@ -1,11 +1,12 @@
-"""What every test shares: a cache of its own, properties checked on the same examples however slow the machine, and
-small models: with random weights whose choices are clear and whose sentences end, and one that was trained."""
+"""What every test shares: a cache of its own, properties checked on the same examples however slow the machine, a
+browser, and small models: with random weights whose choices are clear and whose sentences end, and one that was
+trained."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,20 @@ def number_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run = pellucid.train(data, folder / "run", model.changed(norm_place="pre"), train)
     save_length_limit(run.model, DEFAULT)  # it learned from short texts, and tests give it long ones whole
     return run.model
+
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")  # no longer: while it is there, no other test could run an event loop
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()

@@ -22,8 +22,9 @@ FLOORS: list[set[str]] = [
     {"text", "nn", "reference", "metrics"},
     {"decode"},
     {"training"},
+    {"web"},
     {"tracing", "worked", "labs", "interop", "describe"},
-    {"serve"},
+    {"terminal", "serve"},
     {"cli"},
     {"__main__", "paper"},
 ]

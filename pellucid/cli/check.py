@@ -63,7 +63,7 @@ def check(
     else:
         from rich.console import Console
 
-        from pellucid.worked.view import print_examples
+        from pellucid.terminal.worked import print_examples
 
         print_examples(checked, Console())
     if any(example.wrong for example in checked):

@@ -51,6 +51,6 @@ def explain(
     elif html is None and png is None:
         from rich.console import Console
 
-        from pellucid.tracing.view import print_trace
+        from pellucid.terminal.trace import print_trace
 
         print_trace(trace, Console(highlight=False))

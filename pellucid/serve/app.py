@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,9 +22,7 @@ from pellucid.serve.api.openapi import ApiRoute, document
 from pellucid.serve.middleware import RequestMiddleware, SafeJSONResponse, error_response
 from pellucid.serve.prometheus import CONTENT_TYPE
 from pellucid.serve.service import Service, service_of
-
-PAGE = Path(__file__).parent / "static"
-PEN = Path(__file__).parents[1] / "tracing" / "heatmap.js"  # the page draws as the report does
+from pellucid.web.bundle import STATIC as PAGE
 
 # Starlette's error for an unknown path or method -> a message with a remedy.
 UNKNOWN = {
@@ -69,11 +66,7 @@ def _add_page(app: Starlette) -> None:
     async def index(_: Request) -> Response:
         return FileResponse(PAGE / "index.html")
 
-    async def heatmap(_: Request) -> Response:
-        return FileResponse(PEN)
-
     app.add_route("/", index)
-    app.add_route("/static/heatmap.js", heatmap)
     app.mount("/static", StaticFiles(directory=PAGE))
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MOST_POSITIONS = 64
 INK, QUIET, LINE, BEST = "#23211e", "#6a655d", "#d8d3c8", "#1f5f8b"
 TITLES: dict[Part, str] = {
-    "encoder.self_attention": "Encoder self-attention: each source token (a row) looks at source tokens",
-    "decoder.self_attention": "Decoder self-attention: after reading a row's token, where the decoder looks",
-    "decoder.cross_attention": "Cross-attention: after reading a row's token, where the decoder looks",
+    "encoder.self_attention": "Encoder self-attention: rows are queries (source), columns keys (source)",
+    "decoder.self_attention": "Decoder self-attention: rows are queries (target), columns keys (target)",
+    "decoder.cross_attention": "Cross-attention: rows are queries (target), columns keys (source)",
 }
 
 
@@ -64,7 +64,7 @@ def _alignment(trace: Trace) -> Figure:
     source, target = trace.source_tokens[:MOST_POSITIONS], trace.target_out[:MOST_POSITIONS]
     weights = trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]
     figure = _figure(
-        1.8 + 0.42 * len(source), 1.5 + 0.32 * len(target), "Alignment: where each target token (a row) comes from"
+        1.8 + 0.42 * len(source), 1.5 + 0.32 * len(target), "Alignment: rows are target tokens, columns source tokens"
     )
     plot = figure.subplots()
     _heatmap(plot, weights)
@@ -106,7 +106,7 @@ def _beam(trace: Trace) -> Figure:
     figure.text(
         0.01,
         0.01,
-        "blue: the best hypothesis; black: others that went on; grey: those that died; a number: the score of an end",
+        "blue: the best hypothesis; black: others that were kept; grey: pruned; a number: the score of a finished one",
         size=6.5,
         color=QUIET,
     )

@@ -22,13 +22,11 @@ from pellucid.serve.api.openapi import ApiRoute
 from pellucid.serve.middleware import SafeJSONResponse
 from pellucid.serve.requests import WorkedRequest
 from pellucid.serve.service import service_of
-from pellucid.worked import CheckedExample, CheckedStep, Example, check, shipped
+from pellucid.worked import Example, check, shipped
 from pellucid.worked.examples import read_text
-from pellucid.worked.functions import Value
-from pellucid.worked.numbers import UNSTATED, Stated, items, like, read_input, read_stated, same, shown, stated_decimals
-from pellucid.worked.typeset import formula, name_of
+from pellucid.worked.numbers import UNSTATED, Stated, items, like, read_input, read_stated
+from pellucid.worked.plain import input_text, plain
 
-MOST_ROWS, MOST_COLUMNS = 24, 16  # shown of a value
 MAX_CHARACTERS = 40  # of a number or word
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|inf|nan)", re.IGNORECASE)
@@ -60,7 +58,7 @@ def _read(path: Path) -> Example:
 
 @cache
 def _all() -> list[dict[str, Any]]:
-    return [_told(check(example)) for example in _examples().values()]
+    return [plain(check(example)) for example in _examples().values()]
 
 
 def _edited(body: WorkedRequest) -> dict[str, Any]:
@@ -68,7 +66,7 @@ def _edited(body: WorkedRequest) -> dict[str, Any]:
     if body.id not in _examples():
         raise UserError(f"{body.id!r} is not a worked example", "id", nearest(body.id, _examples()))
     example = _examples()[body.id]
-    texts = {name: _texts(value) for name, value in example.inputs.items()}
+    texts = {name: input_text(value) for name, value in example.inputs.items()}
     stated = {step.name: step.stated.written for step in example.steps if step.stated}
     edits = _Edits()
     inputs = edits.read("inputs", body.inputs or {}, texts, read_input)
@@ -76,7 +74,7 @@ def _edited(body: WorkedRequest) -> dict[str, Any]:
     if edits.problems:
         raise UserError(edits.problems)
     steps = [replace(step, stated=claims.get(step.name, step.stated)) for step in example.steps]
-    return _told(check(replace(example, inputs=example.inputs | inputs, steps=steps)))
+    return plain(check(replace(example, inputs=example.inputs | inputs, steps=steps)))
 
 
 def _stated(written: Any) -> Stated | None:
@@ -131,51 +129,3 @@ def _alike(written: Any, original: Any) -> bool:
     if not isinstance(original, list):
         return not isinstance(written, list)
     return isinstance(written, list) and len(written) == len(original) and all(map(_alike, written, original))
-
-
-def _told(checked: CheckedExample) -> dict[str, Any]:
-    example = checked.example
-    return {
-        "id": example.id,
-        "title": example.title,
-        "about": " ".join(example.about.split()),
-        "inputs": [
-            {"name": name, "symbol": name_of(name), "written": _texts(value)} for name, value in example.inputs.items()
-        ],
-        "steps": [_step(step) for step in checked.steps],
-    }
-
-
-def _step(checked: CheckedStep) -> dict[str, Any]:
-    step, right, followed = checked.step, checked.right, checked.from_stated
-    digits = stated_decimals(step.stated)
-    differs = followed is not None and not same(right, followed)
-    return {
-        "name": step.name,
-        "formula": formula(step.name, step.tree),
-        "note": step.note,
-        "verdict": checked.verdict,
-        "cause": checked.cause,
-        "stated": step.stated and like(step.stated.written, map(_written, items(step.stated.written))),
-        "elements": checked.elements,
-        "right": _value(right, digits),
-        "from_stated": _value(followed, digits) if differs else None,
-    }
-
-
-def _value(value: Value | None, digits: int | None) -> dict[str, Any] | None:
-    """A value as people read it, its shape, and as much of it as they want to."""
-    if value is None:
-        return None
-    most = (*(MOST_ROWS for _ in value.shape[:-1]), MOST_COLUMNS)
-    kept = value[tuple(map(slice, most[: value.ndim]))]
-    return {"shape": list(value.shape), "values": like(kept.tolist(), iter(shown(kept, digits)))}
-
-
-def _texts(value: Value) -> Any:
-    """An input as somebody would write it."""
-    return like(value.tolist(), (leaf if isinstance(leaf, str) else f"{leaf:.12g}" for leaf in value.ravel().tolist()))
-
-
-def _written(leaf: Any) -> str:
-    return str(leaf).lower().replace("infinity", "inf") if isinstance(leaf, Decimal) else str(leaf)

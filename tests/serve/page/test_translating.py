@@ -60,7 +60,7 @@ def test_both_directions(visit: Visit, client: Any) -> None:
     expect(page.locator("#output:not(.draft)")).to_have_text(back)
 
 
-def test_pointing_at_a_word_shows_what_it_looked_at(visit: Visit, client: Any) -> None:
+def test_pointing_at_a_word_shows_its_alignment(visit: Visit, client: Any) -> None:
     """Three target words over three source words, with weights small enough to add up by hand."""
     trace = client.post("/api/explain", {"text": TEXT}).json
     trace["source_tokens"] = [{"id": 9, "text": text} for text in ("<2de>", "▁the", "▁c", "at", "</s>")]
@@ -93,25 +93,29 @@ def test_pointing_at_a_word_shows_what_it_looked_at(visit: Visit, client: Any) -
     expect(readout).to_have_text("Kätze ← cat (70.0 %), the (20.0 %), </s> (10.0 %)")
 
 
-def test_four_ways_to_decode_side_by_side(visit: Visit, client: Any) -> None:
-    ways: list[dict[str, Any]] = [
+def test_four_decoding_strategies_side_by_side(visit: Visit, client: Any) -> None:
+    strategies: list[dict[str, Any]] = [
         {"strategy": "greedy"}, {"strategy": "beam", "beam": 5},
         {"strategy": "sample", "temperature": 1, "seed": 1, "top_k": 10},
         {"strategy": "sample", "temperature": 1, "seed": 1, "top_p": 0.9},
     ]  # fmt: skip
+
+    def expected() -> list[str]:
+        return [client.post("/api/translate", {"text": TEXT} | strategy).json["text"] for strategy in strategies]
+
     visitor = visit()
     page = visitor.page
     visitor.types(TEXT)
-    said = page.locator(".way .said p")
-    expect(said).to_have_text([client.post("/api/translate", {"text": TEXT} | way).json["text"] for way in ways])
-    ways[2] |= {"seed": 2}
-    ways[3] |= {"seed": 2}
+    outputs = page.locator(".strategy .output p")
+    expect(outputs).to_have_text(expected())
+    strategies[2] |= {"seed": 2}
+    strategies[3] |= {"seed": 2}
     page.get_by_role("button", name="Draw again").click()
-    expect(said).to_have_text([client.post("/api/translate", {"text": TEXT} | way).json["text"] for way in ways])
-    ways[1] |= {"beam": 2}
+    expect(outputs).to_have_text(expected())
+    strategies[1] |= {"beam": 2}
     page.get_by_role("spinbutton", name="beam").fill("2")
     page.get_by_role("spinbutton", name="beam").press("Tab")
-    expect(said).to_have_text([client.post("/api/translate", {"text": TEXT} | way).json["text"] for way in ways])
+    expect(outputs).to_have_text(expected())
 
 
 def test_empty_and_long_input(visit: Visit) -> None:

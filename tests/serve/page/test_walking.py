@@ -15,7 +15,8 @@ from pellucid.decode.translator import load
 Visit = Callable[..., Any]
 TEXT = "one two three"
 STAGES = ["Tokens", "Embedding + position", "Queries, keys, values", "Scores", "Mask", "Softmax", "Weighted sum",
-          "Heads side by side", "Add & norm", "Feed-forward", "Cross-attention", "Logits", "Chosen token"]  # fmt: skip
+          "Heads side by side", "Add & norm", "Feed-forward", "Cross-attention", "Alignment", "Logits", "Chosen token",
+          "Beam search"]  # fmt: skip
 
 
 def test_the_walk_goes_through_the_model_in_order(visit: Visit, client: Any) -> None:
@@ -28,12 +29,13 @@ def test_the_walk_goes_through_the_model_in_order(visit: Visit, client: Any) -> 
         expect(page.locator(".stage h2")).to_have_text(stage)
         expect(page.locator(".equation").first).to_be_visible()
         expect(page.locator(".stages [aria-current]")).to_have_text(stage)
-        assert page.locator(".stage canvas").count() > 0 or stage in ("Tokens", "Chosen token")
+        assert page.locator(".stage canvas").count() > 0 or stage in ("Tokens", "Chosen token", "Beam search")
         if number + 1 < len(STAGES):
             page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("button", name="Next")).to_be_disabled()
-    most_open = max(trace["steps"], key=lambda step: step["entropy"])
-    expect(page.locator(".chosen")).to_have_text(most_open["chosen"]["text"])
+    visitor.walks_to("Chosen token")
+    least_certain = max(trace["steps"], key=lambda step: step["entropy"])
+    expect(page.locator("strong.chosen")).to_have_text(least_certain["chosen"]["text"])
 
 
 def test_every_number_can_be_read_by_keyboard_and_by_pointer(visit: Visit, client: Any) -> None:
@@ -55,7 +57,7 @@ def test_every_number_can_be_read_by_keyboard_and_by_pointer(visit: Visit, clien
     assert shapes == [f"{len(rows)} × {len(rows)}"] * 2
 
 
-def test_the_mask_hides_what_is_yet_to_be_said(visit: Visit, client: Any) -> None:
+def test_the_mask_hides_later_tokens(visit: Visit, client: Any) -> None:
     visitor = visit(tab="inside")
     page = visitor.page
     visitor.looks_inside(TEXT)

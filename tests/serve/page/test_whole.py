@@ -11,12 +11,11 @@ import pytest
 from playwright.sync_api import expect
 
 from pellucid.decode.translator import load
-from pellucid.tracing import explain
+from pellucid.web.bundle import STATIC
 
 Visit = Callable[..., Any]
 TEXT = "one two three"
 ATTACK = "<img src=x onerror='window.stolen=1'><script>window.stolen=1</script>"
-STATIC = Path(__file__).parents[3] / "pellucid" / "serve" / "static"
 
 
 def test_a_server_that_has_stopped_is_said(
@@ -88,7 +87,7 @@ def test_everything_fits_and_can_be_used_by_everyone(visit: Visit, width: int, s
     visitor.types(f"{TEXT} {'x' * 120}")
     visitor.translated()
     visitor.aligned()
-    page.locator(".way small").nth(3).wait_for()
+    page.locator(".strategy small").nth(3).wait_for()
     page.locator("#alignment .word").nth(1).hover()
     sound("translate")
     visitor.opens("Inside")
@@ -117,16 +116,6 @@ def test_the_page_has_nothing_inline_and_asks_only_its_own_server(client: Any) -
     for path in (STATIC / "index.html", *STATIC.rglob("*.js"), *STATIC.rglob("*.css")):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), path
-        assert set(re.findall(r"https?://[^\s\"']+", text)) <= {"http://www.w3.org/1998/Math/MathML"}, path
-
-
-def test_the_report_draws_in_a_browser_without_a_server(browser: Any, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text(explain(str(model), TEXT, "en", "de").to_html(), encoding="utf-8")
-    page = browser.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda line: complaints.append(line.text))
-    page.on("pageerror", lambda fault: complaints.append(str(fault)))
-    page.goto((tmp_path / "report.html").as_uri())
-    expect(page.locator("#head canvas").first).to_be_visible()
-    page.close()
-    assert complaints == []
+        assert set(re.findall(r"https?://[^\s\"']+", text)) <= {
+            f"http://www.w3.org/{name}" for name in ("1998/Math/MathML", "2000/svg")
+        }, path

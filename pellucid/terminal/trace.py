@@ -1,0 +1,194 @@
+"""A trace in the terminal: tokens, alignment, steps, what the heads attend to, the tree of the beam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from pellucid.terminal.encoding import printable
+from pellucid.tracing.trace import PARTS, Beam, Candidate, Head, Node, Part, Step, Token, Trace
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+WORDS: dict[Part, str] = {
+    "encoder.self_attention": "encoder",
+    "decoder.self_attention": "decoder",
+    "decoder.cross_attention": "cross",
+}
+WIDEST = 8  # cells of a column of the alignment
+OTHERS = 3  # candidates beside the chosen one
+NEXT_BEST = 4  # the column of the steps that gives way in a narrow terminal
+MOST_STEPS = 64
+
+
+def print_trace(trace: Trace, console: Console) -> None:
+    for block in _blocks(trace, console.width):
+        console.print(printable(block, console))
+
+
+def _blocks(trace: Trace, width: int) -> Iterator[RenderableType]:
+    direction = f"{trace.source} → {trace.target}, " if trace.source else ""
+    yield Text.assemble((trace.text, "bold"), ("  →  ", "dim"), (trace.translation, "bold"))
+    given = "the target was given" if trace.given else f"translated by {trace.engine}"
+    yield Text(f"{direction}model {trace.model}, {given}, every number by the reference", "dim")
+    for note in trace.notes:
+        yield Text(f"note: {note}", "yellow")
+    yield _section("Tokens", "with their ids; ▁ is a space")
+    yield _tokens("source", trace.source_tokens, width)
+    yield _tokens("target", trace.target_out, width)
+    yield _section("Alignment", "attention weights (percent) of target tokens on source tokens")
+    yield _alignment(trace, width)
+    yield _section("Steps", "output token, its probability, entropy of the distribution (bits)")
+    yield _steps(trace.steps)
+    if any(step.differs for step in trace.steps):
+        yield Text(f"  ≠ here {trace.engine} has another likeliest token than the reference", "yellow")
+    yield _section("Heads", "where more than half of a head's attention goes; · nowhere in particular")
+    yield _heads(trace)
+    yield _section("Beam", f"of {trace.beam.width}; score: log-probability / length; ★ the best, ✗ not continued")
+    yield _beam(trace.beam, width)
+
+
+def _section(title: str, about: str) -> RenderableType:
+    return Text.assemble("\n", (title, "bold cyan"), (f"  {about}", "dim"))
+
+
+def _tokens(side: str, tokens: Sequence[Token], width: int) -> RenderableType:
+    """Each token with its number, as many in a line as fit."""
+    words = [Text.assemble((token.text, "bold"), (f" {token.id}", "dim")) for token in tokens]
+    bands = _bands([word.cell_len + 1 for word in words], width - 10)
+    lines = [Text("  ").join(words[place] for place in band) for band in bands]
+    heads = [Text(f"  {side}  ", "dim"), *[Text(" " * 10)] * (len(lines) - 1)]
+    return Group(*(head + line for head, line in zip(heads, lines, strict=True)))
+
+
+def _alignment(trace: Trace, width: int) -> RenderableType:
+    """A table of percents with a block each; a list where it would be wider than the terminal."""
+    rows = [token.text for token in trace.target_out]
+    first = min(WIDEST + 4, max(map(cell_len, rows)))
+    sizes = [max(4, min(WIDEST, cell_len(token.text))) for token in trace.source_tokens]
+    if first + 3 + sum(sizes) + len(sizes) > width:
+        return Group(*(_aligned(trace, row, first) for row in range(len(rows))))
+    heading = Text(" " * (first + 3))
+    for token, size in zip(trace.source_tokens, sizes, strict=True):
+        heading.append(" " + _fitted(token.text, size), "dim")
+    lines = [heading]
+    for word, weights in zip(rows, trace.alignment.tolist(), strict=True):
+        line = Text("  ").append(_fitted(word, first, right=True), "bold").append(" ")
+        for weight, size in zip(weights, sizes, strict=True):
+            cell = f"{BLOCKS[round(weight * 8)]}{weight * 100:3.0f}"
+            line.append(f" {cell:<{size}}", _shade(weight))
+        lines.append(line)
+    return Group(*lines)
+
+
+def _aligned(trace: Trace, row: int, first: int) -> Text:
+    """A target token and the source tokens with the largest weights."""
+    weights = trace.alignment[row]
+    line = Text("  ").append(_fitted(trace.target_out[row].text, first, right=True), "bold")
+    for column in (-weights).argsort(kind="stable")[:4].tolist():
+        weight = float(weights[column])
+        line.append(f"   {trace.source_tokens[column].text}", _shade(weight)).append(f" {weight:.0%}", "dim")
+    return line
+
+
+def _bands(sizes: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Places beside each other as far as they fit, at least one at a time."""
+    band: list[int] = []
+    for place in range(len(sizes)):
+        if band and sum(sizes[each] + 1 for each in (*band, place)) > width:
+            yield band
+            band = []
+        band.append(place)
+    yield band
+
+
+def _steps(steps: Sequence[Step]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for place, (style, least) in enumerate((("dim", 5), ("bold", 5), ("", 17), ("dim", 7), ("", 12), ("dim", 9))):
+        table.add_column(style=style, no_wrap=place != NEXT_BEST, min_width=least)
+    table.add_row(
+        "", *(Text(heading, "dim") for heading in ("token", "probability", "entropy", "next best", "top-p 0.9"))
+    )
+    for position, step in enumerate(steps[:MOST_STEPS]):
+        probability = step.chosen.probability
+        others = [each for each in step.candidates if each.id != step.chosen.id and each.probability >= 0.001][:OTHERS]
+        table.add_row(
+            f"{position + 1:>5}",
+            step.chosen.text + (" ≠" if step.differs else ""),
+            Text(f"{BLOCKS[-1] * round(probability * 10):<10} {probability:6.1%}", _shade(max(0.3, probability))),
+            f"{step.entropy:.1f}",
+            Text("  ").join(map(_candidate, others)),
+            f"from {step.pools[-1].size}",
+        )
+    if len(steps) > MOST_STEPS:
+        table.add_row("", f"… {len(steps) - MOST_STEPS} more")
+    return table
+
+
+def _candidate(candidate: Candidate) -> Text:
+    return Text.assemble(candidate.text, (f" {candidate.probability:.1%}", "dim"))
+
+
+def _heads(trace: Trace) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    for _ in range(trace.config.heads):
+        table.add_column(no_wrap=True)
+    table.add_row("", *(Text(f"head {head}", "dim") for head in range(trace.config.heads)))
+    for part in PARTS:
+        for layer in range(trace.layers(part)):
+            row = [head for head in trace.heads if (head.part, head.layer) == (part, layer)]
+            table.add_row(Text(f"  {WORDS[part]} layer {layer}", "dim"), *map(_head, row))
+    return table
+
+
+def _head(head: Head) -> Text:
+    if not head.mainly:
+        return Text("·", "dim")
+    return Text.assemble((head.mainly, "bold"), (f" {getattr(head, head.mainly):.0%}", "dim"))
+
+
+def _beam(beam: Beam, width: int) -> RenderableType:
+    """The hypotheses that were kept, as a tree. A run of tokens without a fork is one line."""
+    children: dict[int, list[int]] = {}
+    for place, node in enumerate(beam.nodes):
+        if node.fate != "died":
+            children.setdefault(node.parent, []).append(place)
+    tree = Tree("", hide_root=True, guide_style="dim")
+    waiting = [(tree, place) for place in reversed(children.get(-1, []))]
+    while waiting:
+        branch, place = waiting.pop()
+        run = [place]
+        while len(children.get(run[-1], [])) == 1:
+            run += children[run[-1]]
+        line = branch.add(_line([beam.nodes[each] for each in run], bool(children.get(run[-1])), width))
+        waiting += [(line, child) for child in reversed(children.get(run[-1], []))]
+    return Padding(tree, (0, 0, 0, 2), expand=False)
+
+
+def _line(run: Sequence[Node], continued: bool, width: int) -> Text:
+    """Tokens and the score they reached: ★ the best hypothesis, ✗ not continued."""
+    last = run[-1]
+    words = Text(" ".join(node.text for node in run), "bold" if last.best else "")
+    words.truncate(max(20, width // 2), overflow="ellipsis")
+    if last.fate == "ended":
+        style = "green" if last.best else ""
+        return words.append(f"  {last.score:.3f}{' ★' if last.best else ''}", style)
+    return words if continued else words.append(f"  {last.score:.3f} ✗", "dim")
+
+
+def _shade(weight: float) -> str:
+    return "bold cyan" if weight >= 0.5 else "cyan" if weight >= 0.25 else "" if weight >= 0.1 else "dim"
+
+
+def _fitted(word: str, size: int, right: bool = False) -> str:
+    """A word in exactly `size` cells, cut or padded."""
+    if cell_len(word) > size:
+        word = set_cell_size(word, size - 1).rstrip() + "…"
+    spaces = " " * (size - cell_len(word))
+    return spaces + word if right else word + spaces

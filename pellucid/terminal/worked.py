@@ -1,0 +1,131 @@
+"""A checked example in the terminal: stated numbers, right ones, and the verdict in words as well as in colour."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pellucid.terminal.encoding import printable
+from pellucid.worked.checker import VERDICTS, CheckedExample, CheckedStep, Verdict
+from pellucid.worked.functions import Value
+from pellucid.worked.numbers import Stated, as_written, items, same, shown, stated_decimals
+
+STYLES = {"right": "green", "rounded": "cyan", "carried": "yellow", "wrong": "bold red", "": "dim"}
+MARKS = {"right": "✓", "rounded": "≈", "carried": "↳", "wrong": "✗", "": "·"}
+MOST_ROWS, MOST_COLUMNS = 12, 8
+MARGIN = 15  # for the verdict, left of everything else
+
+
+def print_examples(examples: list[CheckedExample], console: Console) -> None:
+    for example in examples:
+        console.print(printable(Group(*_example(example, console.width)), console))
+    console.print(printable(_summary(examples), console))
+
+
+def _example(checked: CheckedExample, width: int) -> Iterator[RenderableType]:
+    yield Text.assemble((checked.example.id, "bold"), "  ", (checked.example.title, "bold"))
+    if checked.example.about:
+        yield Padding(Text(" ".join(checked.example.about.split()), "dim"), (0, 0, 0, 2))
+    for step in checked.steps:
+        yield _step(step, width)
+    yield Text()
+
+
+def _step(checked: CheckedStep, width: int) -> Table:
+    verdict = checked.verdict or ""
+    content: list[RenderableType] = [Text.assemble((checked.step.name, "bold"), f" = {checked.step.expression}")]
+    if checked.step.note:
+        content.append(Text(checked.step.note, "dim italic"))
+    if checked.cause:
+        content.append(Text(f"likely cause: {checked.cause}", STYLES["wrong"]))
+    content.append(_values(checked, width - MARGIN))
+    step = Table.grid()
+    step.add_column(width=MARGIN)
+    step.add_row(Text(f"  {MARKS[verdict]} {verdict or 'not stated'}", STYLES[verdict]), Group(*content))
+    return step
+
+
+def _values(checked: CheckedStep, width: int) -> Table:
+    """What is stated, what is right and, where it differs, what follows from the stated steps."""
+    stated = checked.step.stated
+    digits = stated_decimals(stated)
+    blocks: list[tuple[str, Text]] = []
+    if stated is not None:
+        blocks.append(("stated", _stated(stated, checked.elements)))
+    if checked.verdict != "right":
+        if checked.right is not None:
+            blocks.append(("right", _computed(checked.right, digits)))
+        if checked.from_stated is not None and not same(checked.right, checked.from_stated):
+            blocks.append(("from the stated steps", _computed(checked.from_stated, digits)))
+    if checked.verdict == "right":
+        blocks = [("", numbers) for _, numbers in blocks]
+    return _side_by_side(blocks, width)
+
+
+def _side_by_side(blocks: list[tuple[str, Text]], width: int) -> Table:
+    """Blocks of numbers with their headings, in one row if they fit and below each other if they do not."""
+    table = Table.grid(padding=(0, 3, 0, 0))
+    headed = any(heading for heading, _ in blocks)
+    needed = sum(3 + max(len(heading), *map(len, numbers.plain.split("\n"))) for heading, numbers in blocks)
+    for row in [blocks] if needed <= width else [[block] for block in blocks]:
+        if headed:
+            table.add_row(*(Text(heading, "dim") for heading, _ in row))
+        table.add_row(*(numbers for _, numbers in row))
+    return table
+
+
+def _stated(stated: Stated, elements: Any) -> Text:
+    """Numbers as written, each with the mark of its verdict unless it is right."""
+    verdicts = [verdict or "" for verdict in items(elements)]
+    cells = []
+    for leaf, verdict in zip(items(stated.written), verdicts, strict=True):
+        mark = MARKS[verdict] if verdict in ("rounded", "carried", "wrong") else " "
+        cells.append(((as_written(leaf), mark), STYLES[verdict]))
+    marked = any(mark != " " for (_, mark), _ in cells)
+    texts = [(text + (f" {mark}" if marked else ""), style) for (text, mark), style in cells]
+    shape = stated.values.shape if stated.values is not None else (len(texts),)
+    return _rows(texts, shape)
+
+
+def _computed(value: Value, digits: int | None) -> Text:
+    return _rows([(text, "") for text in shown(value, digits)], value.shape)
+
+
+def _rows(cells: list[tuple[str, str]], shape: tuple[int, ...]) -> Text:
+    """Cells in aligned columns, one line a row; what is too much for a terminal ends in an ellipsis."""
+    width = shape[-1] if shape else 1
+    rows = [cells[start : start + width] for start in range(0, len(cells), width)]
+    kept = [row[:MOST_COLUMNS] for row in rows[:MOST_ROWS]]
+    widths = [max(len(text) for text, _ in column) for column in zip(*kept, strict=True)]
+    lines = []
+    for row in kept:
+        line = Text("  ").join(Text(f"{text:>{size}}", style) for (text, style), size in zip(row, widths, strict=True))
+        lines.append(line.append("  …") if width > MOST_COLUMNS else line)
+    if len(rows) > MOST_ROWS:
+        lines.append(Text("…"))
+    if width > MOST_COLUMNS or len(rows) > MOST_ROWS:
+        lines.append(Text(" × ".join(map(str, shape)), "dim"))
+    return Text("\n").join(lines)
+
+
+def _summary(examples: Iterable[CheckedExample]) -> Text:
+    counts = Counter(step.verdict for example in examples for step in example.steps if step.verdict)
+    text = Text()
+    for verdict in VERDICTS:
+        if counts[verdict]:
+            text.append(f"{MARKS[verdict]} {counts[verdict]} {verdict}  ", STYLES[verdict])
+    explained: dict[Verdict, str] = {
+        "rounded": "≈ within one unit of the last digit",
+        "carried": "↳ follows from an earlier mistake",
+        "wrong": "✗ a new mistake",
+    }
+    meanings = [words for verdict, words in explained.items() if counts[verdict]]
+    if not counts:
+        return text.append("Nothing is stated, so nothing is checked.", "dim")
+    return text.append(f"({'; '.join(meanings)})" if meanings else "Everything is right.", "dim")
