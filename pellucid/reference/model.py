@@ -23,7 +23,7 @@ Record = Callable[[str, Array], None]
 
 
 def no_record(_name: str, _value: Array) -> None:
-    """The record of a pass that no_record looks at."""
+    """The record of a pass whose values are not needed."""
 
 
 def within(record: Record, place: str) -> Record:
