@@ -47,12 +47,12 @@ def top_p(scores: Floats, p: float) -> Floats:
     return _keep_best(scores, before <= p)
 
 
-def _keep_best(scores: Floats, keep: NDArray[np.bool_]) -> Floats:
-    """`keep` says of every rank (the likeliest token has rank 0) whether it stays."""
+def _keep_best(scores: Floats, keep_rank: NDArray[np.bool_]) -> Floats:
+    """`keep_rank` says of every rank (the likeliest token has rank 0) whether it stays."""
     order = np.argsort(-scores, axis=-1, kind="stable")
-    kept = np.empty(scores.shape, dtype=bool)
-    np.put_along_axis(kept, order, np.broadcast_to(keep, scores.shape), axis=-1)
-    return np.where(kept, scores, -np.inf).astype(scores.dtype)
+    keep = np.empty(scores.shape, dtype=bool)
+    np.put_along_axis(keep, order, np.broadcast_to(keep_rank, scores.shape), axis=-1)
+    return np.where(keep, scores, -np.inf).astype(scores.dtype)
 
 
 def restrict(scores: Floats, allowed: Ints) -> Floats:

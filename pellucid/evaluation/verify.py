@@ -95,8 +95,8 @@ class Verification:
             for engine in self.engines
         ]
         batches = sum(len(engine.batch_changes) for engine in self.engines)
-        together = "No translation depends" if not batches else f"{batches} translations depend"
-        return f"Verified on {self.texts} texts: {'; '.join(parts)}. {together} on what is translated with it."
+        depend = "No translation depends" if not batches else f"{batches} translations depend"
+        return f"Verified on {self.texts} texts: {'; '.join(parts)}. {depend} on what is translated with it."
 
 
 def verify(
@@ -152,8 +152,8 @@ def _unchecked(reference: Translator) -> dict[str, str]:
 def _check(
     label: str, translator: Translator, reference: Translator, sources: list[SourceText], expected: list[str]
 ) -> EngineCheck:
-    alone = [translator.translate_all([source])[0].text for source in sources]
-    together = [translation.text for translation in translator.translate_all(sources)]
+    one_by_one = [translator.translate_all([source])[0].text for source in sources]
+    in_batches = [translation.text for translation in translator.translate_all(sources)]
     backwards = [translation.text for translation in translator.translate_all(sources[::-1])][::-1]
     return EngineCheck(
         engine=label,
@@ -161,12 +161,12 @@ def _check(
         logit_gap=max(_gap(translator, reference, *pair) for pair in zip(sources, expected, strict=True)),
         differences=[
             TextDifference(source.text, right, found)
-            for source, right, found in zip(sources, expected, alone, strict=True)
+            for source, right, found in zip(sources, expected, one_by_one, strict=True)
             if found != right
         ],
         batch_changes=[
             source.text
-            for source, one, two, three in zip(sources, alone, together, backwards, strict=True)
+            for source, one, two, three in zip(sources, one_by_one, in_batches, backwards, strict=True)
             if not one == two == three
         ],
     )

@@ -138,8 +138,8 @@ def _weights(counts: list[Counter[str]]) -> dict[str, list[int]]:
         mean = sum(logs) / len(logs)
         weights[ngram] = [round(UNIT * (log - mean)) for log in logs]
         usefulness[ngram] = sum(p) * (max(logs) - min(logs))
-    kept = FILE_BYTES // (10 + 5 * len(counts))
-    best = sorted(known, key=lambda ngram: (-usefulness[ngram], ngram))[:kept]
+    most = FILE_BYTES // (10 + 5 * len(counts))
+    best = sorted(known, key=lambda ngram: (-usefulness[ngram], ngram))[:most]
     return {ngram: weights[ngram] for ngram in sorted(best)}
 
 
@@ -185,7 +185,7 @@ def _well_formed(content: Any) -> bool:
         and len(set(languages)) == len(languages)
         and isinstance(directions, list)
         and all(
-            isinstance(way, list) and len(way) == 2 and all(side in languages for side in way) for way in directions
+            isinstance(pair, list) and len(pair) == 2 and all(side in languages for side in pair) for pair in directions
         )
         and type(scale) in (int, float)
         and 0 < scale <= 1

@@ -68,7 +68,7 @@ class Tokenizer:
         least = len(specials) + len(BYTE_OF)
         if size is not None and size < least:
             raise UserError(f"{size} is too small", "vocabulary", f"give at least {least}: specials, tags and bytes")
-        kept = sample(map(well_formed, texts), SAMPLE_CHARACTERS, seed)
+        sampled = sample(map(well_formed, texts), SAMPLE_CHARACTERS, seed)
         engine = tokenizers.Tokenizer(models.BPE())
         engine.normalizer = normalizers.Sequence(
             [normalizers.NFC(), normalizers.Strip(), normalizers.Prepend(" ")]  # the order matters
@@ -81,13 +81,13 @@ class Tokenizer:
         )
         engine.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
         trainer = trainers.BpeTrainer(
-            vocab_size=size or fitting_size(kept),
+            vocab_size=size or fitting_size(sampled),
             min_frequency=2,
             special_tokens=[AddedToken(text, special=True, normalized=False) for text in specials],
             initial_alphabet=list(BYTE_OF),
             show_progress=False,
         )
-        engine.train_from_iterator(kept, trainer, length=len(kept))
+        engine.train_from_iterator(sampled, trainer, length=len(sampled))
         return cls(engine)
 
     @classmethod
@@ -243,19 +243,19 @@ def fitting_size(texts: Iterable[str]) -> int:
 
 def sample(texts: Iterable[str], characters: int, seed: int) -> list[str]:
     """About `characters` characters of the texts at most, evenly drawn in one pass: all of them if they fit; each time
-    they do not, every second one is let go, of those kept and of those to come."""
+    they do not, every second one is left out, of those chosen and of those to come."""
     draw = random.Random(seed).random
-    kept: list[str] = []
+    chosen: list[str] = []
     total, share = 0, 1.0
     for text in texts:
         if share < 1 and draw() >= share:
             continue
-        kept.append(text)
+        chosen.append(text)
         total += len(text)
-        while total > characters and len(kept) > 1:
-            kept = [text for text in kept if draw() < 0.5] or kept[:1]
-            total, share = sum(map(len, kept)), share / 2
-    return kept
+        while total > characters and len(chosen) > 1:
+            chosen = [text for text in chosen if draw() < 0.5] or chosen[:1]
+            total, share = sum(map(len, chosen)), share / 2
+    return chosen
 
 
 def _tag(language: str) -> str:

@@ -58,10 +58,10 @@ class Pairs:
 
     def read(self, report: Report) -> Iterator[Pair]:
         """The pairs that pass the rules; the report counts all of them as they come."""
-        judge = PairFilter(self.rules)
+        pair_filter = PairFilter(self.rules)
         for given in self.inputs:
             for pair in self._unfiltered(given):
-                reason = judge.reason(pair)
+                reason = pair_filter.reason(pair)
                 report.count(pair, reason)
                 if reason is None:
                     yield pair
