@@ -21,10 +21,10 @@ from benchmarks.harness import CACHE, Goal, Report, interleave, options, ratios,
 from benchmarks.peers.environments import environment
 from benchmarks.peers.worker import Worker
 from benchmarks.translators import lay_out
-from pellucid.decode.engines.ctranslate2.convert import content_hash
+from pellucid.config import DEFAULT_MODEL
 from pellucid.errors import UserError
-from pellucid.model_directory.find import find_model
-from pellucid.text.tokenizer import END, SPECIALS, Tokenizers
+from pellucid.model_directory import ModelDirectory
+from pellucid.text.tokenizer import END, SPECIALS
 
 TEXT = "Hello."
 OURS, FLOOR, MARIAN = "pellucid translate", "CTranslate2, a minimal script", "Hugging Face, the shortest script"
@@ -56,15 +56,15 @@ def ours() -> list[str | Path]:
     return [command if command.exists() else sys.executable, *([] if command.exists() else ["-m", "pellucid"])]
 
 
-def floor(python: Path, model: Path) -> list[str | Path]:
-    tokenizers = Tokenizers.load(model)
-    ids = tokenizers.encode_source(TEXT, "de")
-    return [python, PEERS / "ctranslate2_start.py", model, model / "ctranslate2", *tokenizers.source.pieces(ids)]
+def floor(python: Path, model: ModelDirectory) -> list[str | Path]:
+    ids = model.tokenizers.encode_source(TEXT, "de")
+    pieces = model.tokenizers.source.pieces(ids)
+    return [python, PEERS / "ctranslate2_start.py", model.path, model.converted(), *pieces]
 
 
-def marian(python: Path, model: Path, threads: int) -> list[str | Path]:
+def marian(python: Path, model: ModelDirectory, threads: int) -> list[str | Path]:
     """A MarianMT of the shape of our model, saved with our tokenizer in the form that Hugging Face reads."""
-    folder = CACHE / "cold-start" / f"marian-{content_hash(model)[:8]}"
+    folder = CACHE / "cold-start" / f"marian-{model.fingerprint()[:8]}"
     if not (folder / "model.safetensors").exists():
         job = lay_out(model, [TEXT], threads)
         with Worker(python, "benchmarks.peers.transformers_decode", [job, "marian"], threads=threads) as made:
@@ -75,7 +75,7 @@ def marian(python: Path, model: Path, threads: int) -> list[str | Path]:
 def main() -> None:
     parser = options(__doc__, rounds=10)
     arguments = parser.parse_args()
-    model = find_model(DEFAULT)
+    model = ModelDirectory.find(DEFAULT_MODEL)
     rounds = 2 if arguments.quick else arguments.rounds
     python = Path(sys.executable) if arguments.quick else environment("transformers")
     commands = {OURS: [*ours(), "translate", TEXT], FLOOR: floor(python, model)}

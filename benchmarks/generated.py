@@ -32,9 +32,9 @@ def measure(corpus: str, minutes: float, threads: int) -> dict[str, object]:
         if corpus == "reports":  # summaries are judged; the other direction has many right answers
             pairs = [pair for pair in pairs if pair.target_language == "summary"]
         translator = pellucid.load(run.directory)
-        made = translator.translate_all(
-            [pair.source for pair in pairs], pairs[0].source_language, pairs[0].target_language
-        )
+        texts = [pair.source for pair in pairs]
+        sources = translator.source_texts(texts, pairs[0].source_language, pairs[0].target_language)
+        made = translator.translate_all(sources)
     texts, references = [translation.text for translation in made], [pair.target for pair in pairs]
     scores: list[Score] = [exact_match(texts, references), rouge_l(texts, references)]
     return {

@@ -18,6 +18,7 @@ from benchmarks import corpora
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.memory import peak_mb
 from pellucid.config import DecodeConfig, ModelConfig, TrainConfig, preset
+from pellucid.model_directory import ModelDirectory
 from pellucid.text.batch import Batch
 from pellucid.text.tokenizer import END, SPECIALS, Tokenizer, Tokenizers
 
@@ -65,9 +66,9 @@ def train(point: Point, threads: int, seconds: float) -> dict[str, Any]:
 def decode(point: Point, model: str, seconds: float) -> dict[str, Any]:
     """Greedy search by the default engine. A model that was not trained must be told where to end."""
     from pellucid.decode.engines import open_engine
-    from pellucid.decode.search import Sentence
+    from pellucid.decode.hypotheses import Sentence
 
-    engine = open_engine("ctranslate2", Path(model), Tokenizers.load(model))
+    engine = open_engine("ctranslate2", ModelDirectory(model))
     sentences = [Sentence(tuple(ids)) for ids in _sentences(point, seed=1)]
     config = DecodeConfig(strategy="greedy", min_length=point.length, max_length=point.length)
     taken = seconds_of(lambda: engine.search(sentences, config), seconds)
@@ -82,10 +83,9 @@ def make_model(folder: str, vocabulary: int) -> dict[str, Any]:
     directory = Path(folder) / str(vocabulary)
     source, target = corpora.generate(corpora.EUROPARL, LINES)
     tokenizer = Tokenizer.learn([*source, *target], vocabulary)
-    tokenizers = Tokenizers(tokenizer, tokenizer)
     Transformer(preset("tiny", vocabulary=len(tokenizer)), seed=1).save(directory)
-    tokenizers.save(directory)
-    open_engine("ctranslate2", directory, tokenizers).score([((END,), (END,))])  # converts it
+    Tokenizers(tokenizer, tokenizer).save(directory)
+    open_engine("ctranslate2", ModelDirectory(directory)).score([((END,), (END,))])  # converts it
     return {"model": str(directory), "vocabulary": len(tokenizer)}
 
 

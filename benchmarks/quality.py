@@ -168,7 +168,8 @@ def measure(trained: Trained, data: Path) -> Quality:
 def translate(translator: pellucid.Translator, sources: Sequence[str], length_penalty: float) -> list[str]:
     """Line by line: a caption is one segment, however many sentences it has."""
     config = DecodeConfig(beam=BEAM, length_penalty=length_penalty)
-    return [translation.text for translation in translator.translate_all(sources, config=config, split=False)]
+    translations = translator.translate_all(translator.source_texts(sources), config, split=False)
+    return [translation.text for translation in translations]
 
 
 def part(data: Path, corpus: str, name: str) -> corpora.Lines:

@@ -52,10 +52,9 @@ def main() -> None:
 
 def made_up(model: str) -> list[str]:
     """Texts of words that the model has seen, of different lengths, always the same."""
-    from pellucid.model_directory.find import find_model
-    from pellucid.text.tokenizer import Tokenizers
+    from pellucid.model_directory import ModelDirectory
 
-    tokenizer = Tokenizers.load(find_model(model)).source
+    tokenizer = ModelDirectory.find(model).tokenizers.source
     pieces = tokenizer.readable(range(len(tokenizer)))
     words = [piece[1:] for piece in pieces if piece.startswith("▁") and piece[1:].isalpha() and len(piece) > 3]
     draw = random.Random(1)

@@ -19,7 +19,7 @@ from http.client import HTTPConnection
 from benchmarks.drawing import publish
 from benchmarks.harness import Goal, Report, Spread, options, spread
 from benchmarks.peers.memory import peak_mb
-from benchmarks.translators import WAY, sentences
+from benchmarks.translators import DIRECTION, sentences
 from pellucid.errors import UserError
 
 REQUESTS, CLIENTS = 200, 8
@@ -44,7 +44,7 @@ def service() -> Iterator[tuple[int, int]]:
 def ask(port: int, texts: Sequence[str]) -> None:
     with closing(HTTPConnection("127.0.0.1", port, timeout=600)) as connection:
         for text in texts:
-            body = json.dumps({"q": text, "source": WAY[0], "target": WAY[1]})
+            body = json.dumps({"q": text, "source": DIRECTION[0], "target": DIRECTION[1]})
             connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
             response = connection.getresponse()
             response.read()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,14 +21,12 @@ from benchmarks.harness import CACHE
 from benchmarks.peers.environments import environment
 from benchmarks.peers.job import Job
 from benchmarks.peers.worker import Worker
-from pellucid.config import preset
-from pellucid.decode.engines.ctranslate2.convert import content_hash, convert
-from pellucid.model_directory.find import find_model
-from pellucid.text.language_identifier import LanguageIdentifier
-from pellucid.text.tokenizer import Tokenizers
+from pellucid.config import DEFAULT_MODEL, preset
+from pellucid.decode.engines.ctranslate2.convert import convert
+from pellucid.model_directory import ModelDirectory
 
 SEARCHES = {"greedy": 1, "beam 5": 5}
-WAY = ("en", "de")
+DIRECTION = ("en", "de")
 COMPUTE_TYPES = ("int8", "float32")  # of CTranslate2 on a CPU; int8_float32 is the same as int8 of a float32 model
 TRAIN_PAIRS, HELD_OUT = 30_000, 2_000  # of generated text
 
@@ -41,8 +38,8 @@ def model_options() -> argparse.ArgumentParser:
         "--model",
         action="append",
         metavar="DIR",
-        help=f"translate with this trained model, may be repeated; default: {DEFAULT}, and a small one, trained here "
-        "and kept",
+        help=f"translate with this trained model, may be repeated; default: {DEFAULT_MODEL}, and a small one, "
+        "trained here and kept",
     )
     parser.add_argument("--minutes", type=float, default=15, help="of training that small one; default: 15")
     return parser
@@ -59,32 +56,31 @@ def each_search(
                 yield f"{name}, {search}", beam, workers
 
 
-def models(arguments: argparse.Namespace) -> dict[str, Path]:
+def models(arguments: argparse.Namespace) -> dict[str, ModelDirectory]:
     """Those asked for, by what they are called; by default the one that ships and a small one."""
     if arguments.model:
-        found = [find_model(name) for name in arguments.model]
+        found = [ModelDirectory.find(name) for name in arguments.model]
     elif arguments.quick:
-        found = [find_model(DEFAULT)]
+        found = [ModelDirectory.find(DEFAULT_MODEL)]
     else:
-        found = [find_model(DEFAULT), _small(arguments.data, arguments.minutes, arguments.threads)]
-    named: dict[str, Path] = {}
+        found = [ModelDirectory.find(DEFAULT_MODEL), _small(arguments.data, arguments.minutes, arguments.threads)]
+    named: dict[str, ModelDirectory] = {}
     for directory in found:
         name = find_name(directory)
-        named[f"{name} {content_hash(directory)[:8]}" if name in named else name] = directory
+        named[f"{name} {directory.fingerprint()[:8]}" if name in named else name] = directory
     return named
 
 
-def find_name(directory: Path) -> str:
+def find_name(directory: ModelDirectory) -> str:
     """What a model is called in tables: that of its preset where it has the shape of one."""
-    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     sizes = ("d_model", "heads", "feed_forward", "encoder_layers", "decoder_layers")
     for name in ("tiny", "small", "base", "big"):
-        if all(config[size] == getattr(preset(name), size) for size in sizes):
+        if all(getattr(directory.config, size) == getattr(preset(name), size) for size in sizes):
             return name
-    return directory.name if directory.name != "model" else directory.parent.name
+    return directory.name
 
 
-def _small(data: Path | None, minutes: float, threads: int) -> Path:
+def _small(data: Path | None, minutes: float, threads: int) -> ModelDirectory:
     """A model of preset small, trained once for so many minutes on these pairs."""
     lines = corpora.tatoeba(data) if data else tuple(side[:TRAIN_PAIRS] for side in _generated())
     digest = hashlib.sha256("\n".join([f"{minutes:g}", *lines[0], *lines[1]]).encode()).hexdigest()[:8]
@@ -95,11 +91,11 @@ def _small(data: Path | None, minutes: float, threads: int) -> Path:
         for side, texts in zip(("source", "target"), lines, strict=True):
             (folder / side).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         files = {side: str(folder / side) for side in ("source", "target")}
-        languages = {"source_language": WAY[0], "target_language": WAY[1]}
+        languages = dict(zip(("source_language", "target_language"), DIRECTION, strict=True))
         print(f"training a small model for {minutes:g} minutes", file=sys.stderr, flush=True)
         config = pellucid.TrainConfig(minutes=minutes, threads=threads)
         pellucid.train({**files, **languages}, folder / "run", preset("small", vocabulary=8000), config)
-    return find_model(folder / "run")
+    return ModelDirectory.find(folder / "run")
 
 
 def sentences(data: Path | None, count: int) -> corpora.Lines:
@@ -114,18 +110,18 @@ def _generated() -> corpora.Lines:
     return corpora.tatoeba(None, TRAIN_PAIRS + HELD_OUT)
 
 
-def lay_out(directory: Path, texts: Sequence[str], threads: int) -> Path:
+def lay_out(directory: ModelDirectory, texts: Sequence[str], threads: int) -> Path:
     """The job of a model, in a folder of its own."""
-    folder = CACHE / "decoding" / f"{find_name(directory)}-{content_hash(directory)[:8]}"
+    folder = CACHE / "decoding" / f"{find_name(directory)}-{directory.fingerprint()[:8]}"
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "float32").is_dir():
         convert(directory, folder / "float32", "float32")
-    ways = LanguageIdentifier.load(directory / "languages.json").directions
-    source, target = WAY if WAY in ways else ways[0] if ways else (None, None)
-    tokenizers = Tokenizers.load(directory)
+    directions = directory.languages.directions
+    source, target = DIRECTION if DIRECTION in directions else directions[0] if directions else (None, None)
+    tokenizers = directory.tokenizers
     job = Job(
-        model=str(directory.resolve()),
-        shape=json.loads((directory / "config.json").read_text(encoding="utf-8")),
+        model=str(directory.path.resolve()),
+        shape=directory.config.to_dict(),
         float32=str(folder / "float32"),
         source=source,
         target=target,

@@ -111,7 +111,7 @@ def flop_a_token(model: ModelConfig, made: Iterable[Batch]) -> float:
         keys = model.encoder_layers * (source**2).sum()
         keys += model.decoder_layers * (target * (target + 1) // 2 + target * source).sum()
         multiply_adds += int(source.sum()) * about.multiply_adds("source")
-        multiply_adds += int(target.sum()) * about.multiply_adds("target") + int(keys) * about.multiply_adds_a_key
+        multiply_adds += int(target.sum()) * about.multiply_adds("target") + int(keys) * about.multiply_adds_per_key
         tokens += batch.source_tokens + batch.target_tokens
     return 6 * multiply_adds / tokens
 

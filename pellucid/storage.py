@@ -1,7 +1,8 @@
 """Files and directories that are written whole or not at all, the cache, and locks.
 
 Whatever is written appears under its name only when all of its bytes are on disk: it is written under a temporary name
-in the same folder, flushed with fsync, and renamed. A crash or a full disk leaves what was there before.
+in the same folder, flushed with fsync, and renamed. A fault leaves what was there before. So does a crash; only one in
+the moment in which a directory takes the place of an older one may leave the older one as `.name.*/older`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,27 +70,26 @@ def new_directory(
 
 
 def _move(draft: Path, path: Path, keep: Callable[[Path, Path], bool]) -> None:
-    while True:
-        try:
-            draft.rename(path)
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                raise
+    """Rename the draft to `path`. An older directory is moved aside before, because half of one must not be found under
+    its name. It is deleted when the draft has taken its place, and moved back if the draft cannot."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    older = aside / "older"
+    try:
+        while True:
+            try:
+                draft.rename(path)
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    if older.exists():
+                        older.rename(path)
+                    raise
             if keep(path, draft):
                 return
-            remove_directory(path)
-        else:
-            sync(path.parent)
-            return
-
-
-def remove_directory(path: Path) -> None:
-    """Delete a directory, if it is there. It is renamed first: half of one must not be found under its name."""
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        path.rename(aside)
-    except FileNotFoundError:  # another process was faster
-        pass
+            shutil.rmtree(older, ignore_errors=True)
+            with suppress(FileNotFoundError):  # another process was faster
+                path.rename(older)
+        sync(path.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

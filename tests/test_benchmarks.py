@@ -25,9 +25,9 @@ from benchmarks.peers.sizes import Lengths, fitting_size, lengths
 from benchmarks.peers.worker import Worker
 from benchmarks.training import ALLOCATOR, MATMUL, PELLUCID, USERS, Rates, report
 from benchmarks.translators import Setting, model_options, models
-from pellucid.config import ModelConfig
+from pellucid.config import DEFAULT_MODEL, ModelConfig
 from pellucid.errors import UserError
-from pellucid.model_directory.find import find_model
+from pellucid.model_directory import ModelDirectory
 from pellucid.text.batch import Batch
 from pellucid.training.loop import begin, updates
 from pellucid.training.run import Run
@@ -149,9 +149,10 @@ def test_a_part_of_the_sentences_is_spread_over_all_of_them() -> None:
 
 
 def test_two_models_of_one_shape_are_told_apart() -> None:
-    same = [DEFAULT, str(find_model(DEFAULT))]
+    path = ModelDirectory.find(DEFAULT_MODEL).path
+    same = [DEFAULT_MODEL, str(path)]
     named = models(options(None, parents=[model_options()]).parse_args([f"--model={name}" for name in same]))
-    assert [*named.values()] == [find_model(DEFAULT)] * 2
+    assert [model.path for model in named.values()] == [path] * 2
 
 
 def test_generated_text_has_the_shape_that_is_asked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -18,7 +19,6 @@ from pellucid.storage import (
     fingerprint,
     lock,
     new_directory,
-    remove_directory,
     write_file,
 )
 
@@ -124,6 +124,28 @@ def test_a_fault_leaves_the_older_directory(tmp_path: Path, monkeypatch: pytest.
     assert names(tmp_path) == ["here"]
 
 
+def test_a_fault_at_the_last_moment_leaves_the_older_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The older directory is out of the way, and the new one cannot take its place."""
+    path = tmp_path / "here"
+    with new_directory(path) as draft:
+        (draft / "a").write_text("old")
+    rename = Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if target == path and (self / "a").read_text() == "new" and not path.exists():
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with (
+        pytest.raises(StorageError, match="here: cannot be written: Input/output error"),
+        new_directory(path, keep=lambda _existing, _draft: False) as draft,
+    ):
+        (draft / "a").write_text("new")
+    assert (path / "a").read_text() == "old"
+    assert names(tmp_path) == ["here"]
+
+
 def test_a_directory_that_is_there_stays_unless_it_should_not(tmp_path: Path) -> None:
     path = tmp_path / "here"
     for content, keep in (("1", True), ("2", True), ("3", False)):
@@ -153,9 +175,46 @@ with new_directory(Path({str(tmp_path / "here")!r})) as draft:
     assert not (tmp_path / "here").exists()
 
 
-def test_removing_what_another_process_removed(tmp_path: Path) -> None:
-    remove_directory(tmp_path / "gone")
-    assert names(tmp_path) == []
+def test_replacing_what_another_process_removed(tmp_path: Path) -> None:
+    path = tmp_path / "here"
+    with new_directory(path) as draft:
+        (draft / "a").write_text("old")
+
+    def removed_meanwhile(existing: Path, _draft: Path) -> bool:
+        shutil.rmtree(existing)
+        return False
+
+    with new_directory(path, keep=removed_meanwhile) as draft:
+        (draft / "a").write_text("new")
+    assert (path / "a").read_text() == "new"
+    assert names(tmp_path) == ["here"]
+
+
+def test_replacing_what_another_process_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "here"
+    asked: list[str] = []
+    rename = Path.rename
+
+    def made_again(self: Path, target: Path) -> Path:
+        renamed = rename(self, target)
+        if self == path and len(asked) == 1:  # it was moved aside, and another process makes one in its place
+            path.mkdir()
+            (path / "a").write_text("other")
+        return renamed
+
+    def keep(existing: Path, _draft: Path) -> bool:
+        asked.append((existing / "a").read_text())
+        return False
+
+    with new_directory(path) as draft:
+        (draft / "a").write_text("old")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", made_again)
+        with new_directory(path, keep=keep) as draft:
+            (draft / "a").write_text("new")
+    assert asked == ["old", "other"]
+    assert (path / "a").read_text() == "new"
+    assert names(tmp_path) == ["here"]
 
 
 # --- locks --------------------------------------------------------------------------------------------------------

@@ -37,8 +37,8 @@ def dropout_mask(shape: torch.Size, chance: float, dtype: torch.dtype) -> Tensor
     generator = getattr(_thread, "generator", None) or np.random.SFC64(int(torch.randint(2**62, ())))
     count = shape.numel()
     raw = generator.random_raw(-(-count // 8)).view(np.uint8)[:count]
-    kept = torch.from_numpy(raw >= threshold)  # one byte an element, True with chance 1 - threshold / 256
-    return kept.view(shape).to(dtype).mul_(256 / (256 - threshold))
+    keep = torch.from_numpy(raw >= threshold)  # one byte an element, True with chance 1 - threshold / 256
+    return keep.view(shape).to(dtype).mul_(256 / (256 - threshold))
 
 
 def dropout(x: Tensor, chance: float) -> Tensor:

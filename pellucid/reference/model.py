@@ -23,7 +23,7 @@ Record = Callable[[str, Array], None]
 
 
 def no_record(_name: str, _value: Array) -> None:
-    """The record of a pass that no_record looks at."""
+    """The record of a pass whose values are not needed."""
 
 
 def within(record: Record, place: str) -> Record:
@@ -71,7 +71,7 @@ class Transformer:
         directory = directory if isinstance(directory, ModelDirectory) else ModelDirectory(directory)
         return cls(directory.config, directory.weights())
 
-    # --- the four ways in ------------------------------------------------------------------------------------------
+    # --- the model -------------------------------------------------------------------------------------------------
 
     def encode(self, source: ArrayLike, source_keep: ArrayLike, record: Record = no_record) -> Array:
         """Source ids (batch, source) -> memory (batch, source, d_model)."""
@@ -171,10 +171,9 @@ class Transformer:
         check_length(end, self.config)
         x = embedded
         if self.config.positions in ("sinusoidal", "learned"):
-            learned = self.config.positions == "learned"
             table = (
                 self.weights[f"{stack}.input.positions.weight"]
-                if learned
+                if self.config.positions == "learned"
                 else f.sinusoidal(end, self.config.d_model, self.config.position_layout)
             )
             note("position", table[start:end])
@@ -241,16 +240,10 @@ class Transformer:
         place, residual = f"{name}.feed_forward", f"{name}.feed_forward_residual"
         note = within(record, "feed_forward")
         h = self._before(residual, x, record)
-        hidden = self._linear(f"{place}.wide", h)
-        match self.config.activation:
-            case "relu":
-                hidden = f.relu(hidden)
-            case "gelu":
-                hidden = f.gelu(hidden)
-            case "silu":
-                hidden = f.silu(hidden)
-            case "swiglu":
-                hidden = f.silu(hidden) * self._linear(f"{place}.gate", h)
+        activation = {"relu": f.relu, "gelu": f.gelu, "silu": f.silu, "swiglu": f.silu}[self.config.activation]
+        hidden = activation(self._linear(f"{place}.wide", h))
+        if self.config.activation == "swiglu":
+            hidden = hidden * self._linear(f"{place}.gate", h)
         note("hidden", hidden)
         output = self._linear(f"{place}.narrow", hidden)
         note("output", output)

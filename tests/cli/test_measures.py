@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from pellucid.cli import application
 from pellucid.cli.verify import _verdict as verdict
 from pellucid.errors import UserError
-from pellucid.evaluation.verify import Difference, EngineProof
+from pellucid.evaluation.verify import EngineCheck, TextDifference
 
 Numbers = Callable[[str, int, int, int], list[str]]
 
@@ -143,14 +143,14 @@ def test_verify_says_yes_or_no(number_model: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_verify_calls_no_engine_right_that_differs() -> None:
-    def proof(exact: bool, gap: float, differences: int, changes: int = 0) -> EngineProof:
-        return EngineProof("some", exact, gap, [Difference("a", "b", "c")] * differences, ["a"] * changes)
+    def check(exact: bool, gap: float, differences: int, changes: int = 0) -> EngineCheck:
+        return EngineCheck("some", exact, gap, [TextDifference("a", "b", "c")] * differences, ["a"] * changes)
 
-    assert verdict(proof(True, 1e-6, 0), 20) == "right"
-    assert verdict(proof(True, 1e-6, 1), 20) == "WRONG"
-    assert verdict(proof(False, 1e-2, 0), 20) == "within rounding"
-    assert verdict(proof(False, 1e-2, 3), 20) == "differs in 3 of 20"
-    assert verdict(proof(False, 1e-2, 0, changes=1), 20) == "WRONG"
+    assert verdict(check(True, 1e-6, 0), 20) == "right"
+    assert verdict(check(True, 1e-6, 1), 20) == "WRONG"
+    assert verdict(check(False, 1e-2, 0), 20) == "within rounding"
+    assert verdict(check(False, 1e-2, 3), 20) == "differs in 3 of 20"
+    assert verdict(check(False, 1e-2, 0, changes=1), 20) == "WRONG"
 
 
 def test_verify_names_each_engine_before_its_turn_and_those_left_out(

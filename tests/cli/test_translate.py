@@ -169,7 +169,7 @@ def test_whoever_feeds_a_pipe_line_by_line_is_answered_line_by_line(number_model
         (["--top-k", "5"], "choose the strategy 'sample'"),
         (["--stream", "--protect", "--format", "tsv"], "--protect: has no meaning with --stream"),
         (["--stream", "--prefix", "eins"], "--prefix: has no meaning with --stream"),
-        (["--engine", "torch", "--compute-type", "int8"], "torch computes in one way only"),
+        (["--engine", "torch", "--compute-type", "int8"], "torch has one compute type only"),
         (["--engine", "ctranslate2", "--strategy", "sample", "--seed", "1"], "no seed"),
     ],
 )

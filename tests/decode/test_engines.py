@@ -18,11 +18,10 @@ from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
 from pellucid.decode.engines.batches import equal_lengths
 from pellucid.decode.engines.ctranslate2.convert import POSITIONS, convert
 from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
-from pellucid.decode.engines.ctranslate2.workers import Workers
-from pellucid.decode.search import Hypothesis, Sentence
+from pellucid.decode.hypotheses import Hypothesis, Sentence
 from pellucid.errors import UserError
-from pellucid.model_directory.weights import read_config
-from pellucid.text.tokenizer import END, Tokenizers
+from pellucid.model_directory import ModelDirectory
+from pellucid.text.tokenizer import END
 
 MakeModel = Callable[..., Path]
 
@@ -54,7 +53,7 @@ MODELS: list[dict[str, Any]] = [
 
 def opened(directory: Path, name: EngineName, compute_type: ComputeType | None = "float32") -> Engine:
     """An engine, opened anew."""
-    return open_engine(name, directory, Tokenizers.load(directory), compute_type)
+    return open_engine(name, ModelDirectory(directory), compute_type)
 
 
 def sentences(count: int, seed: int = 0, longest: int = 12, prefix: int = 0) -> list[Sentence]:
@@ -76,7 +75,7 @@ def tokens(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bo
 def test_the_converted_model_computes_the_same(make_model: MakeModel, values: dict[str, Any]) -> None:
     directory = make_model(**values)
     reference, fast = opened(directory, "reference"), opened(directory, "ctranslate2")
-    for source, _ in sentences(3):
+    for source, *_ in sentences(3):
         target = (7, 100, 30, 30, 200, END)
         expected = reference.logits(source, target)
         np.testing.assert_allclose(fast.logits(source, target), expected, atol=1e-4 * np.abs(expected).max())
@@ -140,7 +139,7 @@ def test_ctranslate2_samples_within_the_filters(make_model: MakeModel) -> None:
     fast = opened(directory, "ctranslate2")
     asked = sentences(1) * 40
     firsts = {found[0].tokens[:1] for found in fast.search(asked, DecodeConfig(strategy="sample", top_k=2))}
-    logits = opened(directory, "reference").logits(asked[0].source, (END,))[0]
+    logits = opened(directory, "reference").logits(asked[0].source_ids, (END,))[0]
     best = {() if token == END else (int(token),) for token in np.argsort(-logits)[:2]}
     assert firsts <= best
     greedy = fast.search(asked[:1], DecodeConfig(strategy="greedy"))
@@ -176,7 +175,7 @@ def test_neither_mates_nor_order_change_a_result(
 def test_scores_are_those_of_the_reference(make_model: MakeModel) -> None:
     directory = make_model()
     rng = np.random.default_rng(5)
-    pairs = [(s.source, (*rng.integers(5, 270, size=rng.integers(0, 6)).tolist(), END)) for s in sentences(12)]
+    pairs = [(s.source_ids, (*rng.integers(5, 270, size=rng.integers(0, 6)).tolist(), END)) for s in sentences(12)]
     expected = opened(directory, "reference").score(pairs)
     names: list[EngineName] = ["torch", "ctranslate2"]
     for name in names:
@@ -188,7 +187,7 @@ def test_a_found_hypothesis_scores_what_scoring_it_gives(make_model: MakeModel) 
     engine = opened(make_model(), "reference")
     for sentence, [found] in zip(sentences(6), engine.search(sentences(6), DecodeConfig()), strict=True):
         if found.ended:
-            [log_probs] = engine.score([(sentence.source, (*found.tokens, END))])
+            [log_probs] = engine.score([(sentence.source_ids, (*found.tokens, END))])
             assert found.score == pytest.approx(log_probs.sum() / (len(found.tokens) + 1))
 
 
@@ -197,22 +196,24 @@ def test_tokens_are_shown_as_they_come(make_model: MakeModel, name: EngineName) 
     engine = opened(make_model(), name)
     asked = sentences(5, prefix=1)
     shown: dict[int, list[int]] = {place: [] for place in range(5)}
-    found = engine.search(asked, DecodeConfig(strategy="greedy"), watch=lambda place, token: shown[place].append(token))
+    found = engine.search(
+        asked, DecodeConfig(strategy="greedy"), on_token=lambda place, token: shown[place].append(token)
+    )
     assert [(*asked[place].prefix, *shown[place]) for place in range(5)] == [one[0].tokens for one in found]
 
 
 @pytest.mark.parametrize("name", ["reference", "torch", "ctranslate2"])
-def test_whoever_watches_can_stop_a_search(make_model: MakeModel, name: EngineName) -> None:
+def test_the_token_callback_can_stop_a_search(make_model: MakeModel, name: EngineName) -> None:
     engine = opened(make_model(output_bias=False), name)
     seen: list[int] = []
 
-    def watch(_place: int, token: int) -> None:
+    def on_token(_place: int, token: int) -> None:
         seen.append(token)
         if len(seen) == 3:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        engine.search(sentences(1), DecodeConfig(strategy="greedy"), watch)
+        engine.search(sentences(1), DecodeConfig(strategy="greedy"), on_token)
     assert len(seen) == 3
 
 
@@ -233,7 +234,7 @@ def test_what_ctranslate2_refuses(make_model: MakeModel) -> None:
         opened(make_model(norm="batch"), "ctranslate2")
 
 
-def test_the_converted_form_is_made_once_and_known_by_its_weights(make_model: MakeModel, own_cache: Path) -> None:
+def test_a_model_is_converted_once_and_known_by_its_weights(make_model: MakeModel, own_cache: Path) -> None:
     directory, asked = make_model(), sentences(1)
     opened(directory, "ctranslate2").search(asked, DecodeConfig())
     [made] = (own_cache / "ctranslate2").iterdir()
@@ -250,7 +251,7 @@ def test_what_ships_is_used_unless_another_type_is_asked_for(
 ) -> None:
     directory = tmp_path / "model"
     shutil.copytree(make_model(), directory)
-    convert(directory, directory / "ctranslate2", "int8")
+    convert(ModelDirectory(directory), directory / "ctranslate2", "int8")
     assert opened(directory, "ctranslate2", None).compute_type == "int8"  # type: ignore[attr-defined]
     assert not own_cache.exists()
     assert opened(directory, "ctranslate2", "float32").compute_type == "float32"  # type: ignore[attr-defined]
@@ -260,7 +261,7 @@ def test_what_ships_is_used_unless_another_type_is_asked_for(
 def test_what_ships_beside_other_weights_is_not_used(make_model: MakeModel, own_cache: Path, tmp_path: Path) -> None:
     directory = tmp_path / "model"
     shutil.copytree(make_model(), directory)
-    convert(directory, directory / "ctranslate2", "int8")
+    convert(ModelDirectory(directory), directory / "ctranslate2", "int8")
     shutil.copy(make_model(seed=1) / "model.safetensors", directory / "model.safetensors")
     asked = sentences(4)
     found = opened(directory, "ctranslate2", None).search(asked, DecodeConfig())
@@ -268,7 +269,7 @@ def test_what_ships_beside_other_weights_is_not_used(make_model: MakeModel, own_
     assert own_cache.exists()
 
 
-def test_without_a_place_to_keep_it_the_form_is_made_each_time(
+def test_without_a_place_to_keep_it_the_model_is_converted_each_time(
     make_model: MakeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
@@ -276,10 +277,10 @@ def test_without_a_place_to_keep_it_the_form_is_made_each_time(
     assert opened(make_model(), "ctranslate2").search(sentences(1), DecodeConfig())
 
 
-def test_a_damaged_form_is_told_with_its_place(make_model: MakeModel, tmp_path: Path) -> None:
+def test_a_damaged_converted_model_is_reported_with_its_place(make_model: MakeModel, tmp_path: Path) -> None:
     directory = tmp_path / "model"
     shutil.copytree(make_model(), directory)
-    convert(directory, directory / "ctranslate2", "int8")
+    convert(ModelDirectory(directory), directory / "ctranslate2", "int8")
     whole = (directory / "ctranslate2" / "model.bin").read_bytes()
     (directory / "ctranslate2" / "model.bin").write_bytes(whole[:100])
     with pytest.raises(UserError, match="delete it"):
@@ -294,7 +295,7 @@ def test_a_tokenizer_of_another_model_is_noticed(make_model: MakeModel, tmp_path
 
 
 def test_separate_vocabularies_convert(make_model: MakeModel) -> None:
-    size = read_config(make_model()).vocabulary
+    size = ModelDirectory(make_model()).config.vocabulary
     directory = make_model(source_vocabulary=size, target_vocabulary=size, tie="none")
     asked = sentences(5)
     assert tokens(opened(directory, "ctranslate2").search(asked, DecodeConfig())) == tokens(
@@ -305,14 +306,13 @@ def test_separate_vocabularies_convert(make_model: MakeModel) -> None:
 def test_converting_and_translating_never_import_torch(make_model: MakeModel) -> None:
     program = """
 import sys
-from pathlib import Path
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import open_engine
-from pellucid.decode.search import Sentence
-from pellucid.text.tokenizer import Tokenizers
-directory = Path(sys.argv[1])
+from pellucid.decode.hypotheses import Sentence
+from pellucid.model_directory import ModelDirectory
+directory = ModelDirectory(sys.argv[1])
 for name in ("ctranslate2", "reference"):
-    open_engine(name, directory, Tokenizers.load(directory)).search([Sentence((4, 20, 2))], DecodeConfig())
+    open_engine(name, directory).search([Sentence((4, 20, 2))], DecodeConfig())
 assert "torch" not in sys.modules
 import torch  # it can still be imported afterwards
 """
@@ -342,13 +342,13 @@ def test_batches_hold_equal_lengths_and_everything_once() -> None:
     ],
 )
 def test_no_batch_has_more_than_a_workers_share_unless_that_is_little(
-    count: int, workers: int, beam: int, width: int, sizes: list[int], make_model: MakeModel, tmp_path: Path
+    count: int, workers: int, beam: int, width: int, sizes: list[int], make_model: MakeModel
 ) -> None:
     engine = opened(make_model(d_model=width), "ctranslate2", "int8")
     assert isinstance(engine, CTranslate2Engine)
-    engine.workers = Workers(workers, tmp_path / "workers.json")
-    groups = engine._groups([Sentence((20, 21, END))] * count, beam)
-    assert [len(group.places) for group in groups] == sizes
+    engine.workers = workers
+    batches = engine._batches([Sentence((20, 21, END))] * count, beam)
+    assert [len(batch.places) for batch in batches] == sizes
 
 
 def test_batches_of_one_length_are_about_the_same_size() -> None:

@@ -82,7 +82,7 @@ def test_rows_do_not_look_at_each_other() -> None:
 def test_repetition_penalty_by_hand() -> None:
     scores = np.array([[2.0, -1.0, 0.5, -3.0]])
     penalised = filters.repetition_penalty(scores, np.array([[0, 1, 1]]), 2.0)
-    assert penalised.tolist() == [[1.0, -2.0, 0.5, -3.0]]  # said twice is penalised once
+    assert penalised.tolist() == [[1.0, -2.0, 0.5, -3.0]]  # twice in the history, penalised once
     assert scores.tolist() == [[2.0, -1.0, 0.5, -3.0]]
 
 
@@ -99,20 +99,20 @@ def test_repetition_penalty_by_hand() -> None:
     ],
 )
 def test_no_repeat_ngram_by_hand(history: list[int], size: int, blocked: list[int]) -> None:
-    said = np.array(history, dtype=np.int64)
-    alone = filters.no_repeat_ngram(np.zeros(6), said, size)
+    tokens = np.array(history, dtype=np.int64)
+    alone = filters.no_repeat_ngram(np.zeros(6), tokens, size)
     assert np.flatnonzero(np.isinf(alone)).tolist() == blocked
-    other = np.zeros_like(said)
-    other[...] = np.arange(len(said)) % 2 * 5
-    batch = filters.no_repeat_ngram(np.zeros((1, 2, 6)), np.stack([other, said])[None], size)
+    other = np.zeros_like(tokens)
+    other[...] = np.arange(len(tokens)) % 2 * 5
+    batch = filters.no_repeat_ngram(np.zeros((1, 2, 6)), np.stack([other, tokens])[None], size)
     assert np.flatnonzero(np.isinf(batch[0, 1])).tolist() == blocked
 
 
-def test_draw_follows_the_probabilities() -> None:
+def test_sampling_follows_the_probabilities() -> None:
     probabilities = np.array([0.0, 0.1, 0.6, 0.0, 0.3, 0.0])
     rows = 4000
     generators = [np.random.default_rng([3, row]) for row in range(rows)]
-    drawn = filters.draw(np.tile(log(*probabilities), (rows, 1)), generators)
+    drawn = filters.sample(np.tile(log(*probabilities), (rows, 1)), generators)
     counts = np.bincount(drawn, minlength=6)
     assert counts[probabilities == 0].sum() == 0
     expected = rows * probabilities[probabilities > 0]
@@ -130,5 +130,5 @@ class _Luck(np.random.Generator):
 
 
 @pytest.mark.parametrize(("luck", "token"), [(0.0, 1), (0.3, 2), (np.nextafter(1.0, 0.0), 2), (1.0, 2)])
-def test_draw_at_the_edges_never_takes_an_impossible_token(luck: float, token: int) -> None:
-    assert filters.draw(log(0.0, 0.25, 0.75, 0.0)[None], [_Luck(luck)]).tolist() == [token]
+def test_sampling_at_the_edges_never_takes_an_impossible_token(luck: float, token: int) -> None:
+    assert filters.sample(log(0.0, 0.25, 0.75, 0.0)[None], [_Luck(luck)]).tolist() == [token]

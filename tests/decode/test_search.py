@@ -9,42 +9,43 @@ import numpy as np
 import pytest
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.search import Hypothesis, Sentence, Step, search
+from pellucid.decode.hypotheses import Hypothesis, Sentence, StepFunction
+from pellucid.decode.search import search
 from pellucid.text.tokenizer import END, START
 
 VOCABULARY = 5  # pad, start, end and two words
 
 
 @dataclass(frozen=True)
-class Said:
-    """A cache that remembers what was said: the whole history is the state of the automaton."""
+class History:
+    """A cache that holds all tokens so far: they are the state of the automaton."""
 
     sentence: np.ndarray  # (rows,)
     history: np.ndarray  # (rows, beam, length)
 
-    def select(self, sentences: np.ndarray, beams: np.ndarray) -> Said:
-        return Said(self.sentence[sentences], self.history[sentences[:, None], beams])
+    def select(self, sentences: np.ndarray, beams: np.ndarray) -> History:
+        return History(self.sentence[sentences], self.history[sentences[:, None], beams])
 
 
-def automaton(sentences: int, sharpness: float = 1.5) -> tuple[Step, Said]:
+def automaton(sentences: int, sharpness: float = 1.5) -> tuple[StepFunction, History]:
     """A random language: the logits after a history depend on all of it, and on the sentence."""
 
-    def step(tokens: np.ndarray, cache: Said) -> tuple[np.ndarray, Said]:
+    def step(tokens: np.ndarray, cache: History) -> tuple[np.ndarray, History]:
         assert len(tokens) == len(cache.sentence), "a finished row was not taken out"
         history = np.concatenate([cache.history, tokens[..., None]], axis=-1)
         scores = np.array(
             [
-                [logits(sentence, said, sharpness) for said in beams]
+                [logits(sentence, so_far, sharpness) for so_far in beams]
                 for sentence, beams in zip(cache.sentence, history, strict=True)
             ]
         )
         return scores, replace(cache, history=history)
 
-    return step, Said(np.arange(sentences), np.zeros((sentences, 1, 0), dtype=np.int64))
+    return step, History(np.arange(sentences), np.zeros((sentences, 1, 0), dtype=np.int64))
 
 
-def logits(sentence: int, said: np.ndarray, sharpness: float) -> np.ndarray:
-    return np.random.default_rng([int(sentence), *said.tolist()]).normal(size=VOCABULARY) * sharpness
+def logits(sentence: int, so_far: np.ndarray, sharpness: float) -> np.ndarray:
+    return np.random.default_rng([int(sentence), *so_far.tolist()]).normal(size=VOCABULARY) * sharpness
 
 
 def log_probs(scores: np.ndarray) -> np.ndarray:
@@ -54,21 +55,21 @@ def log_probs(scores: np.ndarray) -> np.ndarray:
 def every_target(sentence: int, longest: int, penalty: float, least: int = 0) -> list[Hypothesis]:
     """All sequences there are, scored one by one."""
 
-    def grow(said: tuple[int, ...], log_prob: float) -> Iterator[Hypothesis]:
-        scores = logits(sentence, np.array([START, *said]), 1.5)
-        if len(said) < least:
+    def grow(so_far: tuple[int, ...], log_prob: float) -> Iterator[Hypothesis]:
+        scores = logits(sentence, np.array([START, *so_far]), 1.5)
+        if len(so_far) < least:
             scores[END] = -math.inf
-        length = len(said) + 1
+        length = len(so_far) + 1
         for token, more in enumerate(log_probs(scores)):
             if more == -math.inf:
                 continue
             total = log_prob + more
             if token == END:
-                yield Hypothesis(said, total / length**penalty, True)
+                yield Hypothesis(so_far, total / length**penalty, True)
             elif length == longest:
-                yield Hypothesis((*said, token), total / length**penalty, False)
+                yield Hypothesis((*so_far, token), total / length**penalty, False)
             else:
-                yield from grow((*said, token), total)
+                yield from grow((*so_far, token), total)
 
     return sorted(grow((), 0.0), key=lambda hypothesis: -hypothesis.score)
 
@@ -127,15 +128,15 @@ def plain_beam(sentence: int, width: int, penalty: float, longest: int) -> list[
     finished: list[Hypothesis] = []
     for length in range(1, longest + 1):
         candidates = []
-        for said, log_prob in live:
-            row = log_probs(logits(sentence, np.array([START, *said]), 1.5))
-            candidates += [((*said, token), log_prob + more) for token, more in enumerate(row)]
+        for so_far, log_prob in live:
+            row = log_probs(logits(sentence, np.array([START, *so_far]), 1.5))
+            candidates += [((*so_far, token), log_prob + more) for token, more in enumerate(row)]
         candidates.sort(key=lambda candidate: -candidate[1])
-        for said, log_prob in candidates[:width]:
-            if said[-1] == END:
-                finished.append(Hypothesis(said[:-1], log_prob / length**penalty, True))
+        for so_far, log_prob in candidates[:width]:
+            if so_far[-1] == END:
+                finished.append(Hypothesis(so_far[:-1], log_prob / length**penalty, True))
             elif length == longest:
-                finished.append(Hypothesis(said, log_prob / length**penalty, False))
+                finished.append(Hypothesis(so_far, log_prob / length**penalty, False))
         live = [candidate for candidate in candidates[: 2 * width] if candidate[0][-1] != END][:width]
         if len(finished) >= width:
             break
@@ -172,10 +173,10 @@ def test_mates_and_their_order_change_nothing() -> None:
             assert together[place] == backwards[8 - place] == alone[0]
 
 
-def chain(*rows: list[float], start: int = 3) -> tuple[Step, Said]:
+def chain(*rows: list[float], start: int = 3) -> tuple[StepFunction, History]:
     """Probabilities that depend on the place alone; the last column is the end, the others are words."""
 
-    def step(tokens: np.ndarray, cache: Said) -> tuple[np.ndarray, Said]:
+    def step(tokens: np.ndarray, cache: History) -> tuple[np.ndarray, History]:
         row = np.array(rows[cache.history.shape[-1]])
         scores = np.full((*tokens.shape, start + len(row) - 1), -np.inf)
         with np.errstate(divide="ignore"):
@@ -183,7 +184,7 @@ def chain(*rows: list[float], start: int = 3) -> tuple[Step, Said]:
             scores[..., END] = np.log(row[-1])
         return scores, replace(cache, history=np.concatenate([cache.history, tokens[..., None]], axis=-1))
 
-    return step, Said(np.zeros(1, int), np.zeros((1, 1, 0), dtype=np.int64))
+    return step, History(np.zeros(1, int), np.zeros((1, 1, 0), dtype=np.int64))
 
 
 def test_greedy_says_the_cat_sat_on() -> None:
@@ -213,22 +214,22 @@ def test_beam_finds_a_likelier_whole_than_greedy() -> None:
         ("I", "am", "finally", "feeling", "much"): {"better": 1.0},
     }
 
-    def step(tokens: np.ndarray, cache: Said) -> tuple[np.ndarray, Said]:
+    def step(tokens: np.ndarray, cache: History) -> tuple[np.ndarray, History]:
         history = np.concatenate([cache.history, tokens[..., None]], axis=-1)
         scores = np.full((*tokens.shape, 10), -np.inf)
         for place in np.ndindex(tokens.shape):
-            said = tuple(words[token - 3] for token in history[place][1:] if token >= 3)
-            for word, probability in sentence_of.get(said, {"": 1.0}).items():
+            so_far = tuple(words[token - 3] for token in history[place][1:] if token >= 3)
+            for word, probability in sentence_of.get(so_far, {"": 1.0}).items():
                 scores[place][words.index(word) + 3 if word else END] = math.log(probability)
         return scores, replace(cache, history=history)
 
-    def said(config: DecodeConfig) -> tuple[str, float]:
-        cache = Said(np.zeros(1, int), np.zeros((1, 1, 0), dtype=np.int64))
+    def best(config: DecodeConfig) -> tuple[str, float]:
+        cache = History(np.zeros(1, int), np.zeros((1, 1, 0), dtype=np.int64))
         [[found]] = search(step, cache, [Sentence((END,))], config)
         return " ".join(words[token - 3] for token in found.tokens), math.exp(found.score)
 
-    greedy, greedy_probability = said(DecodeConfig(strategy="greedy", length_penalty=0.0))
-    beam, beam_probability = said(DecodeConfig(beam=2, length_penalty=0.0))
+    greedy, greedy_probability = best(DecodeConfig(strategy="greedy", length_penalty=0.0))
+    beam, beam_probability = best(DecodeConfig(beam=2, length_penalty=0.0))
     assert (greedy, beam) == ("I am fine", "I am finally feeling much better")
     assert greedy_probability == pytest.approx(0.55 * 0.6)
     assert beam_probability == pytest.approx(0.45 * 0.9 * 0.95)
@@ -255,10 +256,10 @@ def test_a_prefix_is_kept_and_costs_nothing(strategy: str) -> None:
     config = settings(strategy).changed(length_penalty=0.0, max_length=9)
     for sentence, [found] in enumerate(run(config, sentences=5, prefix=(3, 4, 3))):
         assert found.tokens[:3] == (3, 4, 3)
-        said = (*found.tokens, END) if found.ended else found.tokens
+        so_far = (*found.tokens, END) if found.ended else found.tokens
         by_hand = sum(
-            log_probs(logits(sentence, np.array([START, *said[:place]]), 1.5))[said[place]]
-            for place in range(3, len(said))
+            log_probs(logits(sentence, np.array([START, *so_far[:place]]), 1.5))[so_far[place]]
+            for place in range(3, len(so_far))
         )
         assert found.score == pytest.approx(by_hand)
 
@@ -364,7 +365,7 @@ def test_tokens_are_shown_as_they_are_chosen() -> None:
         cache,
         [Sentence((5, END), (3,))] * 4,
         DecodeConfig(strategy="greedy", max_length=9),
-        watch=lambda sentence, token: shown[sentence].append(token),
+        on_token=lambda sentence, token: shown[sentence].append(token),
     )
     assert [(3, *shown[place]) for place in range(4)] == [hypothesis.tokens for [hypothesis] in found]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.decode.sentences import cut, read, split_document
+from pellucid.decode.sentences import SourceText, cut, read_documents, split_document
 from pellucid.text.tokenizer import Tokenizer, Tokenizers
 from pellucid.text.unicode import well_formed
 
@@ -84,27 +84,31 @@ def test_a_letter_keeps_its_accent() -> None:
     assert all(part.startswith("e") for part in parts)
 
 
-WAYS = [("en", "de"), ("de", "en")]
+DIRECTIONS = [("en", "de"), ("de", "en")]
 AWKWARD = st.text(st.sampled_from("abe. !?\n\t,-\u0301…中😀\ud800\udc00"), max_size=80)
 
 
 @given(
-    st.lists(st.tuples(AWKWARD, st.sampled_from(WAYS)), max_size=6), st.integers(3, 12), st.sampled_from([None, False])
+    st.lists(st.tuples(AWKWARD, st.sampled_from(DIRECTIONS)), max_size=6),
+    st.integers(3, 12),
+    st.sampled_from([None, False]),
 )
 def test_texts_are_read_together_as_they_are_alone(
     tokenizer: Tokenizer, given: list[tuple[str, tuple[str, str]]], longest: int, split: bool | None
 ) -> None:
-    texts, ways = [text for text, _ in given], [way for _, way in given]
+    sources = [SourceText(text, direction) for text, direction in given]
     both = Tokenizers(tokenizer, tokenizer)
-    together = read(texts, ways, both, longest, split)
-    alone = [read([text], [way], both, longest, split)[0] for text, way in given]
+    together = read_documents(sources, both, longest, split)
+    alone = [read_documents([source], both, longest, split)[0] for source in sources]
     assert together == alone
-    for text, way, document in zip(texts, ways, together, strict=True):
-        assert document.way == way
-        assert "".join(part.text for part in document.parts) == well_formed(text)
-        for part in document.parts:
-            assert len(part.source) <= longest
-            assert part.source in ((), tuple(both.encode_source(part.text, way[1])))
+    for (text, direction), document in zip(given, together, strict=True):
+        assert document.direction == direction
+        assert "".join(span.text for span in document.spans) == well_formed(text)
+        for span in document.spans:
+            if span.sentence is not None:
+                assert len(span.sentence.source_ids) <= longest
+                assert list(span.sentence.source_ids) == both.encode_source(span.text, direction[1])
+                assert span.sentence.target_language == direction[1]
 
 
 def test_nothing_is_lost_where_a_token_is_longer_than_any_should_be() -> None:
@@ -112,7 +116,8 @@ def test_nothing_is_lost_where_a_token_is_longer_than_any_should_be() -> None:
     tokenizer = Tokenizer.learn([f"a {rule} b"] * 4, 600)
     assert len(tokenizer.encode(rule)) < 5
     text = "a " + rule * 3 + " b"
-    [document] = read([text], [(None, None)], Tokenizers(tokenizer, tokenizer), 4)
-    assert "".join(part.text for part in document.parts) == text
-    assert "".join(tokenizer.decode(part.source) if part.source else part.text for part in document.parts) == text
+    [document] = read_documents([SourceText(text, (None, None))], Tokenizers(tokenizer, tokenizer), 4)
+    assert "".join(span.text for span in document.spans) == text
+    sources = [(span.text, span.sentence.source_ids if span.sentence else ()) for span in document.spans]
+    assert "".join(tokenizer.decode(ids) if ids else kept for kept, ids in sources) == text
     assert document.notes

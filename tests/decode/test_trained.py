@@ -12,10 +12,9 @@ import pytest
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import EngineChoice
-from pellucid.decode.search import Sentence, search
+from pellucid.decode.hypotheses import Sentence
+from pellucid.decode.search import search
 from pellucid.decode.translator import Translator, load
-from pellucid.evaluation.verify import verify
-from pellucid.model_directory.vocabulary_restriction import VocabularyRestriction
 from pellucid.reference import Transformer
 
 Numbers = Callable[[str, int, int, int], list[str]]
@@ -40,23 +39,23 @@ class Uncached:
 
     model: Transformer
     source: np.ndarray  # (rows, source)
-    said: np.ndarray  # (rows, beam, length)
+    tokens: np.ndarray  # (rows, beam, length)
 
     def select(self, sentences: np.ndarray, beams: np.ndarray) -> Uncached:
-        return Uncached(self.model, self.source[sentences], self.said[sentences[:, None], beams])
+        return Uncached(self.model, self.source[sentences], self.tokens[sentences[:, None], beams])
 
 
 def whole_prefix(tokens: np.ndarray, cache: Uncached) -> tuple[np.ndarray, Uncached]:
-    said = np.concatenate([cache.said, tokens[..., None]], axis=-1)
-    rows, beam, length = said.shape
+    so_far = np.concatenate([cache.tokens, tokens[..., None]], axis=-1)
+    rows, beam, length = so_far.shape
     source = np.repeat(cache.source, beam, axis=0)  # (rows * beam, source)
-    logits = cache.model.forward(source, np.ones(source.shape, bool), said.reshape(rows * beam, length))
-    return logits[:, -1].reshape(rows, beam, -1), Uncached(cache.model, cache.source, said)
+    logits = cache.model.forward(source, np.ones(source.shape, bool), so_far.reshape(rows * beam, length))
+    return logits[:, -1].reshape(rows, beam, -1), Uncached(cache.model, cache.source, so_far)
 
 
 def slow_translations(translator: Translator, texts: list[str], config: DecodeConfig) -> list[str]:
     model = Transformer.load(translator.directory)
-    german = set(VocabularyRestriction.load(translator.directory, translator.tokenizers).ids["de"].tolist())
+    german = set(translator.directory.restriction.ids["de"].tolist())
     others = [token for token in range(len(translator.tokenizers.target)) if token not in german]
     assert others
 
@@ -77,31 +76,30 @@ def slow_translations(translator: Translator, texts: list[str], config: DecodeCo
 def engines_agree(model: Path, texts: list[str], config: DecodeConfig) -> None:
     expected = slow_translations(load(model, "reference"), texts, config)
     for translator in (load(model, "torch"), load(model, "ctranslate2", compute_type="float32")):
-        found = translator.translate_all(texts, "en", "de", config, split=False)
+        found = translator.translate_all(translator.source_texts(texts, "en", "de"), config, split=False)
         assert [translation.text for translation in found] == expected
 
 
 def batches_change_nothing(model: Path, texts: list[str], engine: EngineChoice, config: DecodeConfig) -> None:
     translator = load(model, engine)
-    alone = [translator.translate_all([text], "en", "de", config)[0] for text in texts]
+    sources = translator.source_texts(texts, "en", "de")
+    alone = [translator.translate_all([source], config)[0] for source in sources]
     for size in (7, 64):
         for order in (range(len(texts)), range(len(texts) - 1, -1, -1)):
             places = list(order)
             for start in range(0, len(places), size):
                 batch = places[start : start + size]
-                found = translator.translate_all([texts[place] for place in batch], "en", "de", config)
+                found = translator.translate_all([sources[place] for place in batch], config)
                 assert [translation.text for translation in found] == [alone[place].text for place in batch]
 
 
 def test_it_translates(number_model: Path, numbers: Numbers) -> None:
     translator = load(number_model)
     english, german = (numbers(language, 100, 4, 7) for language in ("en", "de"))
-    right = sum(
-        translation.text == wanted
-        for translation, wanted in zip(translator.translate_all(english, "en"), german, strict=True)
-    )
-    assert right >= 80
-    assert translator.translate_all(["sieben acht"])[0].source == "de"
+    found = translator.translate_all(translator.source_texts(english, "en"))
+    assert sum(translation.text == wanted for translation, wanted in zip(found, german, strict=True)) >= 80
+    assert translator.direction("sieben acht") == ("de", "en")
+    assert translator.translate_all(translator.source_texts(["sieben acht"]))[0].source == "de"
 
 
 @pytest.mark.parametrize("config", [DecodeConfig(), DecodeConfig(strategy="greedy")], ids=["beam", "greedy"])
@@ -125,21 +123,3 @@ def test_batches_change_no_translation(number_model: Path, numbers: Numbers, eng
 @pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
 def test_batches_change_none_of_a_thousand(number_model: Path, numbers: Numbers, engine: EngineChoice) -> None:
     batches_change_nothing(number_model, hard_texts(numbers, 1000, seed=6), engine, DecodeConfig())
-
-
-def test_int8_stays_close(number_model: Path) -> None:
-    [int8] = [engine for engine in verify(number_model).engines if "int8" in engine.engine]
-    assert int8.logit_gap < 0.1
-    assert not int8.batch_changes
-
-
-def test_verify_finds_a_wrong_engine(number_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
-
-    proof = verify(number_model, ["one two", "three"], "en", "de")
-    assert proof.holds
-    assert proof.texts == 2
-    assert "Verified on 2 texts" in proof.paragraph()
-    real = CTranslate2Engine.logits
-    monkeypatch.setattr(CTranslate2Engine, "logits", lambda self, *ids: real(self, *ids) * 1.001)
-    assert not verify(number_model, ["one two"], "en", "de").holds

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shutil
 import subprocess
 import sys
@@ -12,13 +11,11 @@ from typing import Any
 import pytest
 
 from pellucid.config import DecodeConfig, Strategy
-from pellucid.decode.directions import find_way, find_ways
 from pellucid.decode.engines import EngineChoice
 from pellucid.decode.protected_spans import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator, load
 from pellucid.errors import UserError
-from pellucid.model_directory.find import find_model
 from pellucid.text.language_identifier import LanguageIdentifier
 
 MakeModel = Callable[..., Path]
@@ -30,7 +27,7 @@ def translator(make_model: MakeModel) -> Translator:
 
 
 def one(translator: Translator, text: str, target: str = "de", config: DecodeConfig | None = None) -> Translation:
-    [translation] = translator.translate_all([text], target=target, config=config)
+    [translation] = translator.translate_all(translator.source_texts([text], target=target), config)
     return translation
 
 
@@ -62,7 +59,7 @@ def test_without_scores_the_translation_is_the_same(
 @pytest.mark.parametrize(
     ("given", "kind"), [(None, "NoneType"), (b"abc", "bytes"), (3, "int"), ([1], "int"), (["a", None], "NoneType")]
 )
-def test_what_is_no_text_is_told(translator: Translator, given: Any, kind: str) -> None:
+def test_what_is_not_a_text_is_reported(translator: Translator, given: Any, kind: str) -> None:
     with pytest.raises(UserError, match=rf"text: is {kind}, not str \(give a text or a list of texts\)"):
         translator.translate(given, target="de")
 
@@ -86,7 +83,7 @@ def test_a_text_can_be_left_whole(translator: Translator) -> None:
     assert len(whole.tokens) > 0
 
 
-def test_too_long_a_sentence_is_cut_and_the_cut_is_told(translator: Translator) -> None:
+def test_too_long_a_sentence_is_cut_and_the_cut_is_reported(translator: Translator) -> None:
     translator.length_limit = 20
     text = "the cat sat on the mat, a dog ran to the house, we see the old tree"
     translation = one(translator, text)
@@ -115,35 +112,36 @@ def test_alternatives_of_a_document_are_those_of_its_sentences(translator: Trans
 
 def test_a_prefix_begins_the_first_sentence(translator: Translator) -> None:
     texts = ["the cat sat. a dog ran.", "the tree"]
-    for translation in translator.translate_all(texts, target="de", prefix="ein Hund"):
+    for translation in translator.translate_all(translator.source_texts(texts, target="de", prefix="ein Hund")):
         assert translation.text.startswith("ein Hund")
-    first, second = translator.translate_all(texts, target="de", prefix=["heute", ""])
+    first, second = translator.translate_all(translator.source_texts(texts, target="de", prefix=["heute", ""]))
     assert first.text.startswith("heute")
     assert second == one(translator, "the tree")
     with pytest.raises(UserError, match="3 prefixes for 2 texts"):
-        translator.translate_all(texts, target="de", prefix=["a", "b", "c"])
+        translator.source_texts(texts, target="de", prefix=["a", "b", "c"])
 
 
 @pytest.mark.parametrize("text", ["Hello {name}, you have %d cats.", "<b>the cat</b> sat. {a}{b}", "{only}", "%s%s%s"])
 def test_protected_placeholders_always_come_through(translator: Translator, text: str) -> None:
-    [translation] = translator.translate_all([text], target="de", protect=True)
+    [translation] = translator.translate_all(translator.source_texts([text], target="de"), protect=True)
     assert ADDRESSES_AND_PLACEHOLDERS.all_in(text, translation.text)
 
 
 @pytest.mark.parametrize("text", ["the cat www.example.com sat.", "a dog (http://a.example/b?c) ran. cat@tree.example"])
 def test_addresses_come_through_where_there_is_a_language(translator: Translator, text: str) -> None:
-    [translation] = translator.translate_all([text], target="de")
+    [translation] = translator.translate_all(translator.source_texts([text], target="de"))
     assert ADDRESSES.found(text)
     assert ADDRESSES.all_in(text, translation.text)
-    [begun] = translator.translate_all([text], target="de", prefix="ein Hund")
+    [begun] = translator.translate_all(translator.source_texts([text], target="de", prefix="ein Hund"))
     assert begun.text.startswith("ein Hund")
 
 
-def test_addresses_are_not_forced_on_what_is_no_language(make_model: MakeModel, tmp_path: Path) -> None:
+def test_addresses_are_not_forced_on_what_is_not_a_language(make_model: MakeModel, tmp_path: Path) -> None:
     directory = shutil.copytree(make_model(), tmp_path / "reports")
     LanguageIdentifier(("report", "de"), (("report", "de"),)).save(directory / "languages.json")
     text = "the cat www.example.com sat."
-    [translation] = load(directory).translate_all([text], "report", "de")
+    translator = load(directory)
+    [translation] = translator.translate_all(translator.source_texts([text], "report", "de"))
     assert not ADDRESSES.all_in(text, translation.text)
 
 
@@ -195,18 +193,18 @@ if sys.argv[2] == "whole":
         assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_an_engine_may_be_dropped_by_those_who_watched_it(make_model: MakeModel) -> None:
+def test_an_engine_may_be_dropped_by_its_token_callback(make_model: MakeModel) -> None:
     program = """
 import gc, sys, pellucid
 from pellucid.config import DecodeConfig
-from pellucid.decode.search import Sentence
+from pellucid.decode.hypotheses import Sentence
 for turn in range(12):
     translator = pellucid.load(sys.argv[1], "ctranslate2")
     engine = translator.open("ctranslate2")
     seen = []
-    watch = lambda *token, engine=engine: seen.append(token)
-    engine.search([Sentence((4, 20, 30, 2))], DecodeConfig(strategy="greedy"), watch)
-    del watch
+    on_token = lambda *token, engine=engine: seen.append(token)
+    engine.search([Sentence((4, 20, 30, 2))], DecodeConfig(strategy="greedy"), on_token)
+    del on_token
     del translator, engine
     gc.collect()
 """
@@ -223,9 +221,10 @@ def test_a_stream_that_fails_says_so(translator: Translator, monkeypatch: pytest
 
 def test_equal_sentences_have_equal_translations_under_a_seed(translator: Translator) -> None:
     config = DecodeConfig(strategy="sample", seed=9)
-    first, second, other = translator.translate_all(["the cat", "the cat", "a dog"], target="de", config=config)
+    sources = translator.source_texts(["the cat", "the cat", "a dog"], target="de")
+    first, second, other = translator.translate_all(sources, config)
     assert first == second
-    assert translator.translate_all(["a dog", "the cat"], target="de", config=config) == [other, first]
+    assert translator.translate_all([sources[2], sources[0]], config) == [other, first]
 
 
 def test_auto_takes_the_fastest_engine_that_can(make_model: MakeModel) -> None:
@@ -263,56 +262,6 @@ def test_engines_agree_on_text(make_model: MakeModel) -> None:
         assert [translation.text for translation in found] == [translation.text for translation in expected]
 
 
-BOTH = LanguageIdentifier.learn(
-    {"en": ["the cat is in the house"] * 20, "de": ["die Katze ist in dem Haus"] * 20}, [("en", "de"), ("de", "en")]
-)
-THREE = LanguageIdentifier(("en", "de", "fr"), (("en", "de"), ("en", "fr"), ("de", "en")))
-
-
-def test_ways() -> None:
-    assert find_way(BOTH, "the house") == ("en", "de")
-    assert find_way(BOTH, "die Katze", "auto") == ("de", "en")
-    assert find_way(BOTH, "die Katze", "en") == ("en", "de")
-    assert find_way(BOTH, "die Katze", target="de") == ("en", "de")
-    assert find_way(THREE, "x", "en", "fr") == ("en", "fr")
-    assert find_way(THREE, "x", target="en") == ("de", "en")
-    assert find_way(LanguageIdentifier(), "x") == (None, None)
-    with pytest.raises(UserError, match="en → de, en → fr"):
-        find_way(THREE, "x", "en")
-    with pytest.raises(UserError, match="does not know the language 'xx'"):
-        find_way(BOTH, "x", "xx")
-    with pytest.raises(UserError, match="does not translate de into fr"):
-        find_way(THREE, "x", "de", "fr")
-    with pytest.raises(UserError, match="no language codes"):
-        find_way(LanguageIdentifier(), "x", target="de")
-    assert find_ways(BOTH, []) == []
-    with pytest.raises(UserError, match="does not know the language 'xx'"):  # a wrong code is wrong for no text too
-        find_ways(BOTH, [], "xx")
-
-
-def test_models_are_found_by_name_or_directory(make_model: MakeModel, tmp_path: Path) -> None:
-    assert find_model(make_model()) == make_model()
-    shutil.copytree(make_model(), tmp_path / "run" / "model")
-    assert find_model(tmp_path / "run") == tmp_path / "run" / "model"
-    with pytest.raises(UserError, match="no model 'nowhere'"):
-        find_model("nowhere")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match=r"no config\.json"):
-        find_model(tmp_path / "empty")
-
-
-def test_a_run_without_a_model_yet_is_told(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").touch()
-    with pytest.raises(UserError, match=f"no model yet .*pellucid train --resume {re.escape(str(tmp_path))}"):
-        find_model(tmp_path)
-
-
-def test_a_copy_without_models_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pellucid.model_directory.find.SHIPPED", tmp_path)
-    with pytest.raises(UserError, match=r"no model 'en-de'.*no model ships with this copy: train one"):
-        find_model("en-de")
-
-
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "languages.json", "model.safetensors"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "other"])
 def test_a_damaged_model_directory_is_an_error_with_its_place(
@@ -331,7 +280,7 @@ def test_a_damaged_model_directory_is_an_error_with_its_place(
         load(directory).translate("the cat", target="de")
 
 
-def test_a_model_of_the_wrong_shape_is_told(make_model: MakeModel, tmp_path: Path) -> None:
+def test_a_model_of_the_wrong_shape_is_reported(make_model: MakeModel, tmp_path: Path) -> None:
     directory = tmp_path / "model"
     shutil.copytree(make_model(), directory)
     shutil.copy(make_model(d_model=16) / "config.json", directory / "config.json")

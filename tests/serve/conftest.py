@@ -18,8 +18,10 @@ import uvicorn
 from safetensors.numpy import save_file
 
 from pellucid.config import DecodeConfig, ModelConfig, ServeConfig
+from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Stop, Translator, load
+from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.shapes import weight_shapes
 from pellucid.serve.app import create_app
 from pellucid.serve.run import HeaderTimeout, listen
@@ -176,29 +178,27 @@ def shared(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 class Held(Translator):
     """A translator that waits until a test releases it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: ModelDirectory) -> None:
         super().__init__(directory)
         self.released = threading.Event()
         self.begun: list[list[str]] = []
 
     def translate_all(
         self,
-        texts: Sequence[str],
-        source: str | None = None,
-        target: str | None = None,
+        sources: Sequence[SourceText],
         config: DecodeConfig | None = None,
-        prefix: str | Sequence[str] | None = None,
+        *,
         protect: bool = False,
         split: bool | None = None,
         stop: Stop | None = None,
     ) -> list[Translation]:
-        self.begun.append(list(texts))
+        self.begun.append([source.text for source in sources])
         assert self.released.wait(60)
-        return super().translate_all(texts, source, target, config, prefix, protect, split, stop)
+        return super().translate_all(sources, config, protect=protect, split=split, stop=stop)
 
 
 @pytest.fixture
 def held(model: Path) -> Iterator[Held]:
-    translator = Held(model)
+    translator = Held(ModelDirectory(model))
     yield translator
     translator.released.set()

@@ -14,6 +14,7 @@ import pytest
 from pellucid.config import DecodeConfig
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator
+from pellucid.model_directory import ModelDirectory
 from pellucid.tracing import explain
 
 CAT = "the cat sat on the mat"
@@ -157,7 +158,8 @@ def test_a_stream_is_the_translation_in_pieces(shared: Any, translator: Translat
     (first, start), *pieces, (last, end) = events(answer.body)
     assert (first, start) == ("start", EN_DE)
     config = DecodeConfig(**{"strategy": "greedy", **options})
-    assert (last, end["text"]) == ("end", translator.translate_all([text], "en", "de", config)[0].text)
+    [translation] = translator.translate_all(translator.source_texts([text], "en", "de"), config)
+    assert (last, end["text"]) == ("end", translation.text)
     assert {name for name, _ in pieces} == {"piece"}
     assert "".join(data["text"] for _, data in pieces) == end["text"]
 
@@ -165,7 +167,7 @@ def test_a_stream_is_the_translation_in_pieces(shared: Any, translator: Translat
 class Slow(Translator):
     """A stream that a test lets through piece by piece."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: ModelDirectory) -> None:
         super().__init__(directory)
         self.pieces = threading.Semaphore(0)
         self.ended = threading.Event()
@@ -184,7 +186,7 @@ class Slow(Translator):
 
 @pytest.fixture
 def slow(model: Path) -> Iterator[Slow]:
-    translator = Slow(model)
+    translator = Slow(ModelDirectory(model))
     yield translator
     translator.pieces.release(10_000)
 

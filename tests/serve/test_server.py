@@ -18,6 +18,7 @@ import pellucid.tracing
 from pellucid.config import DecodeConfig
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator
+from pellucid.model_directory import ModelDirectory
 from pellucid.serve import app, middleware, parsing, run
 
 WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "to", "house", "we", "see", "old", "tree", "by", "cold"]
@@ -145,8 +146,8 @@ def test_sentences_that_must_be_long_are_fewer_between_two_questions_whether_to_
             return engine.search(sentences, DecodeConfig())
 
     translator.engine = lambda *_: Watched()  # type: ignore[method-assign,assignment]
-    texts = [f"cat {number}" for number in range(70)]
-    translator.translate_all(texts, "en", "de", DecodeConfig(min_length=min_length), stop=lambda: False)
+    sources = translator.source_texts([f"cat {number}" for number in range(70)], "en", "de")
+    translator.translate_all(sources, DecodeConfig(min_length=min_length), stop=lambda: False)
     assert searched[0] == step
     assert sum(searched) == 70
 
@@ -373,15 +374,15 @@ def test_other_origins_only_where_asked_for(serve: Any) -> None:
 class Broken(Translator):
     """A translator whose errors quote the text."""
 
-    def translate_all(self, texts: Any, *_: Any) -> list[Translation]:
-        raise KeyError(f"no idea what {texts} means")
+    def translate_all(self, sources: Any, *_: Any, **__: Any) -> list[Translation]:
+        raise KeyError(f"no idea what {sources} means")
 
 
 def test_logs_never_contain_text(serve: Any, model: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "pellucid")
     caplog.set_level(logging.DEBUG, "uvicorn")
     secret = "Zwiebelkuchen"
-    client, broken = serve(), serve(Broken(model))
+    client, broken = serve(), serve(Broken(ModelDirectory(model)))
     client.post("/translate", {"q": secret, **EN_DE})
     client.send("POST", f"/translate?q={secret}&source=en&target=de")
     client.send("POST", f"/translate?q=cat&source={secret}&target=de")

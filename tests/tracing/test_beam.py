@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.decode.search import Ranking
+from pellucid.decode.hypotheses import Ranking
 from pellucid.text.tokenizer import END, Tokenizer
 from pellucid.tracing import explain
 from pellucid.tracing.beam import path, tree

@@ -19,7 +19,7 @@ import pellucid
 from pellucid import nn, reference
 from pellucid.config import DecodeConfig, ModelConfig
 from pellucid.decode.engines import Engine
-from pellucid.decode.search import Hypothesis, Sentence, Watch
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
 from pellucid.errors import UserError
 from pellucid.nn import attach
 from pellucid.text.language_identifier import LanguageIdentifier
@@ -204,13 +204,13 @@ class Stubborn:
     def __init__(self, engine: Engine, favourite: int) -> None:
         self.engine, self.favourite = engine, favourite
 
-    def refuses(self, config: DecodeConfig, longest: int) -> str:
+    def unsupported(self, config: DecodeConfig, longest: int) -> str:
         return self.engine.unsupported(config, longest)
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, watch: Watch | None = None
+        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
     ) -> list[list[Hypothesis]]:
-        return self.engine.search(sentences, config, watch)
+        return self.engine.search(sentences, config, on_token)
 
     def logits(self, source: Sequence[int], target: Sequence[int]) -> NDArray[np.floating]:
         logits = self.engine.logits(source, target).copy()

@@ -80,7 +80,7 @@ def _styles() -> list[Callable[[date], str]]:
     from babel.dates import format_date, get_day_names, get_month_names
 
     months, weekdays = get_month_names(locale="en"), get_day_names(locale="en")
-    spoken: list[Callable[[date], str]] = [
+    with_words: list[Callable[[date], str]] = [
         lambda d: f"{months[d.month]} {ordinal(d.day)}, {d.year}",
         lambda d: f"{ordinal(d.day)} of {months[d.month]} {d.year}",
         lambda d: f"{weekdays[d.weekday()]} the {ordinal(d.day)} of {months[d.month]}, {d.year}",
@@ -89,12 +89,12 @@ def _styles() -> list[Callable[[date], str]]:
         lambda d: f"the {day_in_words(d.day)} of {months[d.month]}, {year_in_words(d.year)}",
         lambda d: f"{weekdays[d.weekday()]}, {months[d.month]} {day_in_words(d.day)}, {year_in_words(d.year)}",
     ]
-    written: list[Callable[[date], str]] = [
+    from_patterns: list[Callable[[date], str]] = [
         lambda d, locale=locale, pattern=pattern: format_date(d, pattern, locale)  # type: ignore[misc]
         for locale, patterns in PATTERNS.items()
         for pattern in patterns
     ]
-    return spoken + written
+    return with_words + from_patterns
 
 
 def pairs(count: int, seed: int, split: Split = "train") -> list[Pair]:
