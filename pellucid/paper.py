@@ -89,8 +89,8 @@ class MultiHeadAttention(nn.Module):  # 3.2.2
         # (batch, length, h * d_k) -> (batch, length, h, d_k) -> (batch, h, length, d_k)
         Q, K, V = (all_heads.view(*all_heads.shape[:2], self.h, self.d_k).transpose(1, 2) for all_heads in QKV)
         output, weights = attention(Q, K, V, keep)
-        joined = output.transpose(1, 2).flatten(2)  # (batch, h, query, d_k) -> (batch, query, h * d_k)
-        return joined @ self.W_O, weights
+        concat = output.transpose(1, 2).flatten(2)  # (batch, h, query, d_k) -> (batch, query, h * d_k)
+        return concat @ self.W_O, weights
 
 
 def matrix(rows: int, columns: int) -> nn.Parameter:

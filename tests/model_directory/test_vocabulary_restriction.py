@@ -216,7 +216,7 @@ def test_a_large_corpus_is_gone_through_in_parts(
     pairs = [pair for pair in PAIRS for _ in range(4)]
     corpus = Corpus.build(pairs, Tokenizers(tokenizer, tokenizer), tmp_path / "corpus", both_ways=True)
     whole = corpus.used_target_tokens()
-    monkeypatch.setattr("pellucid.text.corpus.corpus.ROWS", 3)
+    monkeypatch.setattr("pellucid.text.corpus.corpus.ROWS_PER_BLOCK", 3)
     for language, used in corpus.used_target_tokens().items():
         np.testing.assert_array_equal(used, whole[language])
 
