@@ -12,10 +12,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from pellucid.terminal.encoding import printable
-from pellucid.tracing.trace import PARTS, Beam, Candidate, Head, Node, Part, Step, Token, Trace
+from pellucid.tracing.trace import ATTENTIONS, Attention, Beam, Candidate, DecodingStep, Head, Node, Token, Trace
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-WORDS: dict[Part, str] = {
+WORDS: dict[Attention, str] = {
     "encoder.self_attention": "encoder",
     "decoder.self_attention": "decoder",
     "decoder.cross_attention": "cross",
@@ -107,7 +107,7 @@ def _bands(sizes: Sequence[int], width: int) -> Iterator[list[int]]:
     yield band
 
 
-def _steps(steps: Sequence[Step]) -> Table:
+def _steps(steps: Sequence[DecodingStep]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for place, (style, least) in enumerate((("dim", 5), ("bold", 5), ("", 17), ("dim", 7), ("", 12), ("dim", 9))):
         table.add_column(style=style, no_wrap=place != NEXT_BEST, min_width=least)
@@ -140,7 +140,7 @@ def _heads(trace: Trace) -> Table:
     for _ in range(trace.config.heads):
         table.add_column(no_wrap=True)
     table.add_row("", *(Text(f"head {head}", "dim") for head in range(trace.config.heads)))
-    for part in PARTS:
+    for part in ATTENTIONS:
         for layer in range(trace.layers(part)):
             row = [head for head in trace.heads if (head.part, head.layer) == (part, layer)]
             table.add_row(Text(f"  {WORDS[part]} layer {layer}", "dim"), *map(_head, row))

@@ -101,10 +101,10 @@ def _rows(cells: list[tuple[str, str]], shape: tuple[int, ...]) -> Text:
     """Cells in aligned columns, one line a row; what is too much for a terminal ends in an ellipsis."""
     width = shape[-1] if shape else 1
     rows = [cells[start : start + width] for start in range(0, len(cells), width)]
-    kept = [row[:MOST_COLUMNS] for row in rows[:MOST_ROWS]]
-    widths = [max(len(text) for text, _ in column) for column in zip(*kept, strict=True)]
+    shown_rows = [row[:MOST_COLUMNS] for row in rows[:MOST_ROWS]]
+    widths = [max(len(text) for text, _ in column) for column in zip(*shown_rows, strict=True)]
     lines = []
-    for row in kept:
+    for row in shown_rows:
         line = Text("  ").join(Text(f"{text:>{size}}", style) for (text, style), size in zip(row, widths, strict=True))
         lines.append(line.append("  …") if width > MOST_COLUMNS else line)
     if len(rows) > MOST_ROWS:

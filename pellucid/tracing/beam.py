@@ -1,4 +1,4 @@
-"""The beam search of the reference, watched: which hypotheses lived, which died, and for how much."""
+"""The beam search of the reference as a tree: every candidate, its score, and whether it was continued or pruned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pellucid.text.tokenizer import Tokenizer
 from pellucid.tracing.trace import Beam, Fate, Finished, Node
 
 
-def watched_beam(
+def traced_beam_search(
     engine: ReferenceEngine,
     sentence: Sentence,
     config: DecodeConfig,
@@ -46,18 +46,18 @@ def tree(
 ) -> tuple[Node, ...]:
     """Every candidate of every step as a node below the hypothesis it continues, for a search of one sentence."""
     nodes: list[Node] = []
-    places = [-1]  # the node at each place of the beam; the start is no node
-    on_way = -1  # the last node on the way to the best hypothesis
+    places = [-1]  # the node at each place of the beam; the start is not a node
+    last_best = -1  # the last node of the best hypothesis so far
     for step, ranking in enumerate(rankings):
         living, following = ranking.living[0].tolist(), {}
-        last_on_way = on_way
+        previous_best = last_best
         for rank in np.flatnonzero(np.isfinite(ranking.log_prob[0])).tolist():
             token, log_prob = int(ranking.tokens[0, rank]), float(ranking.log_prob[0, rank])
             fate: Fate = "ended" if ranking.ended[0, rank] else "lived" if rank in living else "died"
             parent = places[ranking.beams[0, rank]]
-            is_best = parent == last_on_way and step < len(best) and token == best[step]
+            is_best = parent == previous_best and step < len(best) and token == best[step]
             if is_best:
-                on_way = len(nodes)
+                last_best = len(nodes)
             following[rank] = len(nodes)
             score = log_prob / (step + 1) ** length_penalty
             [text] = tokenizer.readable([token])

@@ -1,4 +1,4 @@
-"""One translation with everything on the way: the engine searches, the reference goes over it again and is recorded."""
+"""`explain`: the engine searches for a translation, then a pass of the reference over it is recorded."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pellucid.reference import Transformer, causal
 from pellucid.reference.functions import Array, Mask
 from pellucid.text.batch import shifted
 from pellucid.text.tokenizer import Tokenizer
-from pellucid.tracing.beam import watched_beam
+from pellucid.tracing.beam import traced_beam_search
 from pellucid.tracing.heads import align, heads
 from pellucid.tracing.steps import steps
-from pellucid.tracing.trace import Part, Token, Trace
+from pellucid.tracing.trace import Attention, Token, Trace
 
 
 def explain(
@@ -31,7 +31,7 @@ def explain(
     *,
     target_text: str | None = None,
 ) -> Trace:
-    """Translate one sentence, or take `target_text` for its translation, and record every number on the way.
+    """Translate one sentence, or take `target_text` for its translation, and record every intermediate value.
 
     A text of several sentences is explained as it is translated, sentence by sentence: the trace is that of the first.
     With a `target_text` it is taken whole, as the other half of a pair.
@@ -64,7 +64,7 @@ def explain(
         values=values,
         masks=masks,
         steps=steps(reference.model, values, engine.logits(ids, output), output, target_tokenizer),
-        beam=watched_beam(reference, sentence, config, target_tokenizer, found),
+        beam=traced_beam_search(reference, sentence, config, target_tokenizer, found),
         alignment=align(values, translator.config),
         heads=heads(values, translator.config),
         notes=notes,
@@ -100,7 +100,7 @@ def _reference(translator: Translator) -> ReferenceEngine:
 
 def _record(
     model: Transformer, source: Sequence[int], output: Sequence[int]
-) -> tuple[dict[str, Array], dict[Part, Mask]]:
+) -> tuple[dict[str, Array], dict[Attention, Mask]]:
     """Both stacks over the sentence and its target: all values, and who could see whom."""
     values: dict[str, Array] = {}
 
@@ -109,7 +109,7 @@ def _record(
 
     ids = np.array([source])
     model.forward(ids, np.ones(ids.shape, dtype=np.bool_), np.array([shifted(output)]), record)
-    masks: dict[Part, Mask] = {
+    masks: dict[Attention, Mask] = {
         "encoder.self_attention": np.ones((len(source), len(source)), dtype=np.bool_),
         "decoder.self_attention": causal(len(output)),
         "decoder.cross_attention": np.ones((len(output), len(source)), dtype=np.bool_),

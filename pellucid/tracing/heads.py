@@ -1,4 +1,4 @@
-"""What attention weights say: which source token a target token came from, and what each head looks at."""
+"""Alignment by cross-attention, and where each attention head attends to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from pellucid.config import ModelConfig
 from pellucid.reference.functions import Array
-from pellucid.tracing.trace import PARTS, Head, Part
+from pellucid.tracing.trace import ATTENTIONS, Attention, Head
 
 
 def align(values: Mapping[str, Array], config: ModelConfig) -> Array:
@@ -22,16 +22,16 @@ def align(values: Mapping[str, Array], config: ModelConfig) -> Array:
 def heads(values: Mapping[str, Array], config: ModelConfig) -> tuple[Head, ...]:
     """Every head of every attention of the model."""
     found = []
-    for part in PARTS:
+    for part in ATTENTIONS:
         stack, sublayer = part.split(".")
         for layer in range(config.encoder_layers if stack == "encoder" else config.decoder_layers):
             weights = values[f"{stack}.layers.{layer}.{sublayer}.weights"]  # (heads, query, key)
-            found += [look(part, layer, head, weights[head]) for head in range(config.heads)]
+            found += [describe_head(part, layer, head, weights[head]) for head in range(config.heads)]
     return tuple(found)
 
 
-def look(part: Part, layer: int, head: int, weights: Array) -> Head:
-    """Where one head's weights (query, key) go."""
+def describe_head(part: Attention, layer: int, head: int, weights: Array) -> Head:
+    """The mean weights of one head, (query, key), by relative position."""
     to_itself = part != "decoder.cross_attention"  # in cross-attention queries and keys are different sequences
     return Head(
         part=part,

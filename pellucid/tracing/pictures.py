@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pellucid.errors import UserError
 from pellucid.reference.functions import Array
-from pellucid.tracing.trace import PARTS, Node, Part, Token, Trace
+from pellucid.tracing.trace import ATTENTIONS, Attention, Node, Token, Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_POSITIONS = 64
 INK, QUIET, LINE, BEST = "#23211e", "#6a655d", "#d8d3c8", "#1f5f8b"
-TITLES: dict[Part, str] = {
+TITLES: dict[Attention, str] = {
     "encoder.self_attention": "Encoder self-attention: rows are queries (source), columns keys (source)",
     "decoder.self_attention": "Decoder self-attention: rows are queries (target), columns keys (target)",
     "decoder.cross_attention": "Cross-attention: rows are queries (target), columns keys (source)",
@@ -31,7 +31,7 @@ def draw(trace: Trace, folder: Path) -> list[Path]:
         raise UserError("matplotlib is not installed", "--png", "pip install 'pellucid[plot]'")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        pictures = {f"{part.replace('.', '-').replace('_', '-')}.png": _heads(trace, part) for part in PARTS}
+        pictures = {f"{part.replace('.', '-').replace('_', '-')}.png": _heads(trace, part) for part in ATTENTIONS}
         pictures |= {"alignment.png": _alignment(trace), "beam.png": _beam(trace)}
         for name, figure in pictures.items():
             figure.savefig(folder / name, dpi=160, metadata={"Software": None})
@@ -40,7 +40,7 @@ def draw(trace: Trace, folder: Path) -> list[Path]:
     return [folder / name for name in pictures]
 
 
-def _heads(trace: Trace, part: Part) -> Figure:
+def _heads(trace: Trace, part: Attention) -> Figure:
     """Every head of every layer: a row a layer, a column a head."""
     layers, heads = trace.layers(part), trace.config.heads
     queries, keys = (tokens[:MOST_POSITIONS] for tokens in trace.tokens(part))
@@ -53,8 +53,8 @@ def _heads(trace: Trace, part: Part) -> Figure:
         for head in range(heads):
             plot = plots[layer, head]
             _heatmap(plot, weights[head, :MOST_POSITIONS, :MOST_POSITIONS])
-            look = next(h for h in trace.heads if (h.part, h.layer, h.head) == (part, layer, head))
-            mainly = f": {look.mainly}" if look.mainly else ""
+            described = next(h for h in trace.heads if (h.part, h.layer, h.head) == (part, layer, head))
+            mainly = f": {described.mainly}" if described.mainly else ""
             plot.set_title(f"layer {layer}, head {head}{mainly}", fontsize=7, color=QUIET, pad=3)
             _label(plot, keys if layer == layers - 1 else None, queries if head == 0 else None, size=5.5)
     return figure
@@ -71,7 +71,7 @@ def _alignment(trace: Trace) -> Figure:
     plot.xaxis.tick_top()
     _label(plot, source, target, size=9)
     plot.tick_params(axis="x", labeltop=True, labelbottom=False)
-    if weights.size <= 900:  # more numbers than this nobody reads
+    if weights.size <= 900:  # more numbers are not readable
         for row, values in enumerate(weights):
             for column, weight in enumerate(values):
                 if weight >= 0.05:
@@ -135,7 +135,7 @@ def _figure(width: float, height: float, title: str) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    wide = max(width, 0.5 + 0.08 * len(title))  # inches; the title has its place whatever is drawn
+    wide = max(width, 0.5 + 0.08 * len(title))  # inches; the title fits
     figure = Figure(figsize=(wide, max(2.5, height)), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)

@@ -2,7 +2,7 @@
 
 Of every recorded value the first MOST_POSITIONS positions are kept, and of its features as many as fit when all values
 together may have NUMBERS numbers: at least FEWEST_FEATURES of a vector of one head and four times as many of a whole
-one. Scores and weights have no features: they are whole up to MOST_POSITIONS. A value says its full shape, so a reader
+one. Scores and weights have no features: they are whole up to MOST_POSITIONS. A value has its full shape, so a reader
 sees what was cut. The logits are left out: the steps have their likeliest tokens. Tokens, steps and the beam are never
 cut. Numbers are rounded to a 100,000th of the value's largest; null stands for -inf, the score of what is masked.
 """
@@ -91,7 +91,7 @@ def _numbers(values: dict[str, Array], features: int) -> int:
 
 
 def rounded(value: Array) -> list[Any]:
-    """Lists of numbers, None for -inf, without the digits that nobody reads."""
+    """Lists of rounded numbers, None for -inf."""
     finite = np.isfinite(value)
     largest = np.abs(value[finite]).max(initial=0.0)
     decimals = 5 - math.floor(math.log10(largest)) if largest > 0 else 0

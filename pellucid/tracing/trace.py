@@ -1,4 +1,4 @@
-"""The trace of one translation: every number of the reference on the way, and what can be read from them.
+"""The trace of one translation: every intermediate value of the reference, and what follows from them.
 
 Positions count from 0. A probability or weight lies between 0 and 1; a log-probability is natural.
 """
@@ -13,15 +13,15 @@ from typing import Any, Literal
 from pellucid.config import ModelConfig
 from pellucid.reference.functions import Array, Mask
 
-Part = Literal["encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"]
-PARTS: tuple[Part, ...] = ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention")
+Attention = Literal["encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"]
+ATTENTIONS: tuple[Attention, ...] = ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention")
 Fate = Literal["lived", "ended", "died"]
 
 
 @dataclass(frozen=True)
 class Token:
     id: int
-    text: str  # readable: a space is ▁, a byte that is no whole character ⟨E2⟩
+    text: str  # readable: a space is ▁, a byte that is not a whole character ⟨E2⟩
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class Pool:
 
 @dataclass(frozen=True)
 class Reading:
-    """The logit lens: what a decoder layer would have said, had it been the last."""
+    """The logit lens: the distribution of the next token if this decoder layer were the last."""
 
     layer: int
     candidates: tuple[Candidate, ...]
-    probability: float  # of the token that was said in the end
+    probability: float  # of the token that was output
     rank: int  # of that token; 0: the likeliest
 
 
 @dataclass(frozen=True)
-class Step:
-    """One token of the target: what was said, and what could have been."""
+class DecodingStep:
+    """One output token: its probability, and its alternatives."""
 
     chosen: Candidate
     rank: int  # of the chosen token; 0: the likeliest
@@ -79,7 +79,7 @@ class Node:
     log_prob: float  # of the hypothesis up to here
     score: float  # log_prob / length ** length_penalty
     fate: Fate  # lived on (at the last step: unfinished when the search was over), ended as a whole, or died
-    best: bool  # on the way to the best hypothesis
+    best: bool  # part of the best hypothesis
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Beam:
-    """The beam search of the reference, whatever the engine said."""
+    """The beam search of the reference, independent of the engine's."""
 
     width: int
     length_penalty: float
@@ -104,10 +104,10 @@ class Beam:
 
 @dataclass(frozen=True)
 class Head:
-    """What one attention head looks at: the mean weight of all its queries that have such a key, None where it has no
+    """Where one attention head attends to: the mean weight of its queries that have such a key, None where it has no
     meaning."""
 
-    part: Part
+    part: Attention
     layer: int
     head: int
     itself: float | None
@@ -120,18 +120,18 @@ class Head:
     @property
     def mainly(self) -> str:
         """Where more than half of its weight goes; empty: nowhere in particular."""
-        looks = {"itself": self.itself, "previous": self.previous, "next": self.next, "end": self.end}
-        looks["first"] = self.first
-        name, weight = max(looks.items(), key=lambda look: look[1] or 0.0)
+        weights = {"itself": self.itself, "previous": self.previous, "next": self.next, "end": self.end}
+        weights["first"] = self.first
+        name, weight = max(weights.items(), key=lambda item: item[1] or 0.0)
         return name if (weight or 0.0) > 0.5 else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One translation from the inside."""
+    """One translation with all its intermediate values."""
 
     text: str  # the sentence that is explained
-    translation: str  # what the target tokens say
+    translation: str  # the text of the output tokens
     source: str | None  # languages, where the model knows them
     target: str | None
     given: bool  # the target was given, not searched for
@@ -140,24 +140,24 @@ class Trace:
     config: ModelConfig
     source_tokens: tuple[Token, ...]  # as the encoder reads them, with tag and end
     target_in: tuple[Token, ...]  # as the decoder reads them, after the start
-    target_out: tuple[Token, ...]  # what it says at each of these positions
+    target_out: tuple[Token, ...]  # its output at each of these positions
     values: Mapping[str, Array]  # all that the reference records, under the names of the taps, without the batch axis
-    masks: Mapping[Part, Mask]  # (query, key): True = may attend
-    steps: tuple[Step, ...]
+    masks: Mapping[Attention, Mask]  # (query, key): True = may attend
+    steps: tuple[DecodingStep, ...]
     beam: Beam
     alignment: Array  # (target_out, source_tokens)
     heads: tuple[Head, ...]
     notes: tuple[str, ...] = ()
 
-    def weights(self, part: Part, layer: int) -> Array:
+    def weights(self, part: Attention, layer: int) -> Array:
         """Attention weights of a layer: (heads, query, key)."""
         stack, sublayer = part.split(".")
         return self.values[f"{stack}.layers.{layer}.{sublayer}.weights"]
 
-    def layers(self, part: Part) -> int:
+    def layers(self, part: Attention) -> int:
         return self.config.encoder_layers if part.startswith("encoder") else self.config.decoder_layers
 
-    def tokens(self, part: Part) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    def tokens(self, part: Attention) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
         """The tokens that ask (queries) and those that are looked at (keys)."""
         queries = self.source_tokens if part == "encoder.self_attention" else self.target_in
         keys = self.target_in if part == "decoder.self_attention" else self.source_tokens

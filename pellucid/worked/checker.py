@@ -1,6 +1,6 @@
 """Every step of a worked example computed again: from the true inputs, and from what the source states before it.
 
-The first gives the right value; the second tells a new mistake from one that is only carried along.
+The first gives the right value; the second distinguishes a new mistake from a carried one.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def check(example: Example) -> CheckedExample:
             right, misfit = None, ""
         from_stated = _from_stated(step, stated)
         carried_along = bool(step.needs() & spoilt)
-        result = _judge(Working(step.tree, right, from_stated, true, stated, misfit), step, carried_along)
+        result = _verdict(Working(step.tree, right, from_stated, true, stated, misfit), step, carried_along)
         checked.append(result)
         true[step.name] = right
         stated[step.name] = step.stated.filled(from_stated) if step.stated else from_stated
@@ -95,7 +95,7 @@ def _recompute(step: Step, values: Mapping[str, Value | None]) -> tuple[Value | 
     """The value of a step; or None, and why its values do not go together."""
     known = {name: value for name, value in values.items() if value is not None}
     if step.needs() & (values.keys() - known.keys()):
-        return None, ""  # told where the missing value should have come from
+        return None, ""  # reported at the step that should have given the missing value
     try:
         return evaluate(step.tree, known), ""
     except MisfitError as error:
@@ -109,7 +109,7 @@ def _from_stated(step: Step, stated: Mapping[str, Value | None]) -> Value | None
         return None
 
 
-def _judge(working: Working, step: Step, carried_along: bool) -> CheckedStep:
+def _verdict(working: Working, step: Step, carried_along: bool) -> CheckedStep:
     if step.stated is None:
         misfit = shape_that_does_not_fit(None, working)
         return CheckedStep(step, working.right, working.from_stated, "wrong" if misfit else None, None, misfit)

@@ -126,7 +126,7 @@ def _toml_problem(error: tomllib.TOMLDecodeError, text: str, file: str) -> Probl
 
 
 class _Reader:
-    """Reads one table and gathers every problem on the way."""
+    """Reads one table and collects every problem."""
 
     def __init__(self, table: Mapping[str, Any], text: str, file: str) -> None:
         self.table, self.file = table, file
@@ -147,7 +147,7 @@ class _Reader:
     def _inputs(self) -> dict[str, Value]:
         table = self.table.get("inputs", {})
         if not isinstance(table, dict):
-            self._problem("is no table", "", "inputs", "write [inputs] and below it name = value")
+            self._problem("is not a table", "", "inputs", "write [inputs] and below it name = value")
             return {}
         inputs = {}
         for written, value in table.items():
@@ -180,7 +180,7 @@ class _Reader:
         missing = [key for key in ("name", "expression") if not isinstance(table.get(key), str)]
         for key in missing:
             self._problem(
-                f"{key} is no text" if key in table else f"the step has no {key}", section, key, f'{key} = "…"'
+                f"{key} is not a string" if key in table else f"the step has no {key}", section, key, f'{key} = "…"'
             )
         if missing:
             return None
@@ -221,7 +221,7 @@ class _Reader:
         value = table.get(key, default)
         if isinstance(value, str):
             return value
-        self._problem(f"{key} is no text", section, key, f'{key} = "…"')
+        self._problem(f"{key} is not a string", section, key, f'{key} = "…"')
         return default
 
     def _name(self, written: str, section: str, key: str) -> str:
@@ -243,7 +243,7 @@ class _Reader:
 
 
 def _places(text: str, file: str) -> dict[tuple[str, str], Place]:
-    """Where the value of each key begins; tomllib does not tell. Texts begin after their opening quote."""
+    """Where the value of each key begins; tomllib does not report it. Texts begin after their opening quote."""
     header = re.compile(r"\s*\[(\[)?\s*([\w-]+)\s*\]")
     key = re.compile(r"""\s*["']?([\w-]+)["']?\s*=\s*(?:\"{3}|'{3}|"|')?""")
     places: dict[tuple[str, str], Place] = {}

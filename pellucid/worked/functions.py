@@ -51,7 +51,7 @@ def integer(value: Value) -> int:
 def size(value: Value) -> int:
     number = integer(value)
     if number < 1:
-        raise FitError(f"{number} is no size")
+        raise FitError(f"{number} is not a size")
     return number
 
 
@@ -79,8 +79,8 @@ def reduction(function: Callable[..., Any]) -> Function:
         chosen = None if axis is None else axis_of(x, axis)
         if x.size == 0:
             raise FitError(NOTHING)
-        kept = keepdims is not None and bool(keepdims.any())
-        return np.asarray(function(numbers(x), axis=chosen, keepdims=kept))
+        masked = keepdims is not None and bool(keepdims.any())
+        return np.asarray(function(numbers(x), axis=chosen, keepdims=masked))
 
     return apply
 

@@ -14,7 +14,7 @@ from pellucid.worked.functions import MOST_ELEMENTS, Value
 
 UNSTATED = "?"  # stands for a number the source leaves out
 MOST_DIMENSIONS = 4
-MOST_DECIMALS = 20  # shown; float64 has no more to tell
+MOST_DECIMALS = 20  # shown; float64 has no more
 # float64 is not exact: a number a hair beyond a bound lies on it, and 0.79 is one whole unit from 0.78.
 HAIR = 1e-6  # of a unit
 NOISE = 1e-12  # of the value
@@ -130,7 +130,7 @@ def as_written(leaf: Any) -> str:
 
 
 def shown(value: Value, digits: int | None) -> list[str]:
-    """Computed numbers beside ones stated with `digits` decimals: one digit more if it tells something, up to four."""
+    """Computed numbers beside ones stated with `digits` decimals: one digit more if it differs, up to four."""
     if value.dtype.kind == "U":
         return [str(word) for word in value.ravel()]
     numbers = np.abs(value[np.isfinite(value)])

@@ -57,8 +57,8 @@ def _value(value: Value | None, digits: int | None) -> dict[str, Any] | None:
     if value is None:
         return None
     most = (*(MOST_ROWS for _ in value.shape[:-1]), MOST_COLUMNS)
-    kept = value[tuple(map(slice, most[: value.ndim]))]
-    return {"shape": list(value.shape), "values": like(kept.tolist(), iter(shown(kept, digits)))}
+    visible = value[tuple(map(slice, most[: value.ndim]))]
+    return {"shape": list(value.shape), "values": like(visible.tolist(), iter(shown(visible, digits)))}
 
 
 def _stated_text(leaf: Any) -> str:

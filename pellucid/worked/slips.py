@@ -161,7 +161,7 @@ def _layer_norm_of_sample(x: Value, gamma: Value | None = None, beta: Value | No
 
 
 def _positions_of_one_frequency(length: Value, d_model: Value) -> Value:
-    sinusoidal(length, d_model)  # refuses what is no size
+    sinusoidal(length, d_model)  # raises if it is not a size
     angle = angles(np.arange(size(length)), 2)  # (length, 1): the highest frequency, 10000^0
     return np.tile(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), size(d_model) // 2)
 

@@ -25,7 +25,7 @@ from pellucid.nn import attach
 from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import END, START
 from pellucid.tracing import Trace, explain
-from pellucid.tracing.heads import look
+from pellucid.tracing.heads import describe_head
 
 MakeModel = Callable[..., Path]
 
@@ -176,7 +176,9 @@ def test_alignment_is_the_mean_of_the_heads_of_the_last_layer_but_one(make_model
 
 
 def test_what_a_head_looks_at() -> None:
-    previous = look("encoder.self_attention", 1, 2, np.array([[0.2, 0.8, 0.0], [0.9, 0.1, 0.0], [0.0, 0.7, 0.3]]))
+    previous = describe_head(
+        "encoder.self_attention", 1, 2, np.array([[0.2, 0.8, 0.0], [0.9, 0.1, 0.0], [0.0, 0.7, 0.3]])
+    )
     assert (previous.layer, previous.head) == (1, 2)
     assert previous.itself == pytest.approx((0.2 + 0.1 + 0.3) / 3)
     assert previous.previous == pytest.approx((0.9 + 0.7) / 2)
@@ -185,12 +187,12 @@ def test_what_a_head_looks_at() -> None:
     assert previous.end == pytest.approx((0.0 + 0.0 + 0.3) / 3)
     assert previous.mainly == "previous"
 
-    cross = look("decoder.cross_attention", 0, 0, np.full((3, 4), 0.25))
+    cross = describe_head("decoder.cross_attention", 0, 0, np.full((3, 4), 0.25))
     assert (cross.itself, cross.previous, cross.next) == (None, None, None)
     assert cross.spread == pytest.approx(4)
     assert cross.mainly == ""
 
-    alone = look("decoder.self_attention", 0, 0, np.ones((1, 1)))
+    alone = describe_head("decoder.self_attention", 0, 0, np.ones((1, 1)))
     assert (alone.itself, alone.previous, alone.next, alone.end) == (1.0, None, None, None)
     assert alone.spread == pytest.approx(1)
     assert alone.mainly == "itself"

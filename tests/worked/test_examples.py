@@ -98,7 +98,7 @@ expression = "d"
         ("f.toml:16:18", "cannot be read: it ends too early", ""),
         ("f.toml:18:9", "'c' is there already", "give each input and step a name of its own"),
         ("f.toml:20:1", "the step has no name", 'name = "…"'),
-        ("f.toml:24:14", "expression is no text", 'expression = "…"'),
+        ("f.toml:24:14", "expression is not a string", 'expression = "…"'),
         ("f.toml:27:9", "'lambda' cannot be a name", "letters, digits and _, no digit first"),
     ]
 
