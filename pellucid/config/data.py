@@ -30,8 +30,8 @@ class DataConfig(Config):
     earlier_target: str | list[str] | None = setting(default=None, help="their translations")
     earlier_pairs: str | list[str] | None = setting(default=None, help="files of pairs of an earlier training")
     earlier_share: float = setting(default=0.5, help="share of earlier pairs in an epoch", minimum=0, maximum=0.99)
-    source_language: str | None = setting(default=None, help="language code of the source (--from)")
-    target_language: str | None = setting(default=None, help="language code of the target (--to)")
+    source_language: str | None = setting(default=None, help="language code of the source, such as en")
+    target_language: str | None = setting(default=None, help="language code of the target, such as de")
     both_ways: bool = setting(
         default=False, help="train both directions in one model, selected by a language tag before the source"
     )
