@@ -1,35 +1,38 @@
-"""The command line: each verb parses, calls one function, prints. Exit 0: done; 1: the answer is no; 2: bad request."""
+"""The command line. Each verb parses its options, calls one function and prints the result.
+
+Exit codes: 0: done; 1: the answer is no (a check failed); 2: the request was wrong.
+"""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
 from importlib import import_module
-from inspect import signature
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.streams import printing
-from pellucid.errors import Problem, UserError
+from pellucid.cli.standard_io import printing
+from pellucid.errors import UserError
 
-EXTRAS = {"torch": "train", "babel": "train", "matplotlib": "plot"}  # what the light package leaves out
+EXTRAS = {"torch": "train", "babel": "train", "matplotlib": "plot"}  # modules that an extra installs
 VERBS = ("train", "translate", "evaluate", "score", "explain", "verify", "serve", "describe", "check", "models")
 
 
 def application(verbs: tuple[str, ...]) -> typer.Typer:
-    """The command with some of its verbs: a module is imported for each, so one that is not needed is left out."""
+    """The command with some of its verbs. The module of each is imported, so that leaving out a verb saves time."""
     app = typer.Typer(
         invoke_without_command=True,
         add_completion=False,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,  # plain text: boxes leave help texts a third of 80 columns, and swallow [model]
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
 
     @app.callback()
     def pellucid(
         context: typer.Context,
-        version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+        version: Annotated[bool, typer.Option("--version", help="print the version and exit")] = False,
     ) -> None:
         """The Transformer, clear all the way through: train, translate, and see every number inside."""
         if version:
@@ -45,14 +48,11 @@ def application(verbs: tuple[str, ...]) -> typer.Typer:
     return app
 
 
-def _spelled(problem: Problem, verbs: tuple[str, ...]) -> Problem:
-    """The problem with the setting it is found in spelled as the option that sets it."""
-    options = {
-        name for verb in verbs for name in signature(getattr(import_module(f"pellucid.cli.{verb}"), verb)).parameters
-    }
-    if verbs != ("train",):
-        options -= {"source", "target"}  # files; a translator that speaks of these means languages
-    return replace(problem, where=f"--{problem.where.replace('_', '-')}") if problem.where in options else problem
+def _flags(verbs: tuple[str, ...]) -> dict[str, str]:
+    """Setting -> the option of these verbs that sets it."""
+    group: Any = typer.main.get_command(application(verbs))
+    options = [each for verb in group.commands.values() for each in verb.params if each.param_type_name == "option"]
+    return {option.name: option.opts[0] for option in options}
 
 
 def main() -> None:
@@ -61,8 +61,9 @@ def main() -> None:
     try:
         application(asked or VERBS)()
     except UserError as error:
+        flags = _flags(asked)
         for problem in error.problems:
-            print(f"pellucid: {_spelled(problem, asked)}", file=sys.stderr)
+            print(f"pellucid: {replace(problem, where=flags.get(problem.where, problem.where))}", file=sys.stderr)
         sys.exit(2)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]

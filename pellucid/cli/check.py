@@ -1,4 +1,4 @@
-"""`pellucid check`: recompute worked examples and say which of their numbers are wrong."""
+"""`pellucid check`: recompute worked examples and find the wrong numbers."""
 
 from __future__ import annotations
 
@@ -8,42 +8,43 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.streams import write_file
+from pellucid.cli.options import AsJson
+from pellucid.cli.standard_io import write_file
 from pellucid.errors import Problem, UserError, nearest
 
 
 def check(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", help="TOML files, W1 to W15, or - for the standard input.")
+        list[str] | None, typer.Argument(metavar="FILE", help="TOML files, W1 to W15, or - for the standard input")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Check the worked examples that come with Pellucid.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="check the worked examples that come with Pellucid")] = False,
     new: Annotated[
         str | None,
         typer.Option(
             "--new",
             metavar="KIND",
-            help="Print a file to start your own working from: attention, masked, positions, layer-norm, "
-            "feed-forward, softmax or greedy.",
+            help="print a file to start a worked example of your own from: attention, masked, positions, layer-norm, "
+            "feed-forward, softmax or greedy",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the working as a page.")] = None,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write the result as a page")] = None,
 ) -> None:
-    """Recompute every step of worked examples and tell wrong numbers from carried ones. Exit 1 if anything is wrong."""
+    """Recompute every step of worked examples. A number is right, rounded, carried (it follows from an earlier mistake)
+    or wrong. Exit code 1: a number is wrong.
+    """
     from pellucid.worked import check as recompute
     from pellucid.worked import read, shipped
 
     if new is not None:
         if files or every or as_json or html:
-            raise UserError("stands alone", "--new", "check the file once it is written")
+            raise UserError("cannot be combined with others", "--new", "write the file first, then check it")
         typer.echo(_template(new), nl=False)
         return
     if not files and not every:
-        raise UserError(
-            "there is nothing to check", "", "give a file, --all, or --new softmax for a file to start from"
-        )
+        raise UserError("nothing to check", "", "give a file, or --all; --new softmax prints a file to start from")
     if files and every:
-        raise UserError("stands alone", "--all", "leave out the files, or --all")
+        raise UserError("given with files", "--all", "leave out the files, or --all")
     checked = []
     problems: list[Problem] = []
     for name in files or map(str, shipped()):

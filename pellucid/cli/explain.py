@@ -7,28 +7,30 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.streams import standard_input, write_file
+from pellucid.cli.options import AsJson, Engine, From, Model, To, options
+from pellucid.cli.standard_io import standard_input, write_file
 from pellucid.config import DEFAULT_MODEL
 
 
+@options
 def explain(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence, or - for the standard input.")],
-    model: Annotated[
-        str, typer.Option(help="The name of a model that ships, or a model or run directory.")
-    ] = DEFAULT_MODEL,
-    from_: Annotated[str | None, typer.Option("--from", help="Source language; left out or auto: detected.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="Target language; may be left out if there is one.")] = None,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="a sentence, or - for the standard input")],
+    *,
+    model: Model = DEFAULT_MODEL,
+    source: From = None,
+    target: To = None,
     target_text: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Explain this translation instead of the model's own.")
+        str | None, typer.Option(metavar="TEXT", help="explain this translation instead of the model's own")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Which one searches: auto, ctranslate2, torch or reference.")] = "auto",
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an interactive report.")] = None,
+    engine: Engine,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="write an interactive report")] = None,
     png: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write pictures of all heads, the alignment and the beam.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="write pictures of the attention heads, the alignment and the beam"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the trace as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show one translation from the inside: tokens, attention, every step's choice, the beam.
+    """Show one translation from the inside. Tokens, attention weights, the probabilities of each step, the beam.
 
     pellucid explain "Where is the station?" --html report.html
     """
@@ -37,8 +39,7 @@ def explain(
 
     if text == "-":
         text = standard_input().read().decode(errors="replace")
-    translator = load(model, engine)  # type: ignore[arg-type]  # it says what is wrong with a wrong word
-    trace = trace_of(translator, text, from_, to, target_text=target_text)
+    trace = trace_of(load(model, **engine), text, source, target, target_text=target_text)
     if html is not None:
         write_file(html, trace.to_html())
     if png is not None:

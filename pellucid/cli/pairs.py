@@ -1,4 +1,4 @@
-"""Pairs of text for commands that measure: nothing is left out of them."""
+"""The pairs that `score` and `evaluate` read. No filter leaves out any of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pellucid.errors import UserError, nearest
 from pellucid.text.pair import Pair
 from pellucid.text.readers import Aligned, Pairs
 
-UNSEEN = 1000  # pairs of a generated corpus: none of them is ever trained on
+TEST_PAIRS = 1000  # of a generated corpus
 
 
 def read_pairs(
@@ -18,29 +18,29 @@ def read_pairs(
     """The pairs of two aligned files, or of one file of pairs."""
     if (source is None) != (target is None):
         missing = "--source" if source is None else "--target"
-        raise UserError("is missing", missing, "give --source and --target together")
+        raise UserError("missing", missing, "give --source and --target together")
     if (source is None) == (pairs is None):
-        what = "no pairs are given" if pairs is None else "pairs are given in two ways"
+        what = "no pairs given" if pairs is None else "two sets of pairs are given"
         raise UserError(what, "", "give --source and --target, or --pairs")
     inputs = [Aligned(source, target)] if source and target else [pairs] if pairs else []
     both = (languages[0], languages[1]) if languages[0] and languages[1] else None
     return list(Pairs(inputs, both, KEEP_ALL))
 
 
-def unseen_pairs(corpus: str, languages: tuple[str | None, str | None]) -> list[Pair]:
-    """The test part of a generated corpus, in the asked direction if it has several."""
+def generated_test_pairs(corpus: str, languages: tuple[str | None, str | None]) -> list[Pair]:
+    """The test split of a generated corpus in one direction. It shares no pair with the training split."""
     from pellucid.text.generated import CORPORA
 
     if corpus not in CORPORA:
         raise UserError(f"unknown corpus {corpus!r}", "--corpus", nearest(corpus, CORPORA))
-    pairs = CORPORA[corpus](UNSEEN, 1, "test")
-    asked = [
+    pairs = CORPORA[corpus](TEST_PAIRS, 1, "test")
+    chosen = [
         pair
         for pair in pairs
         if languages[0] in (None, pair.source_language) and languages[1] in (None, pair.target_language)
     ]
-    directions = {(pair.source_language, pair.target_language) for pair in asked}
+    directions = {(pair.source_language, pair.target_language) for pair in chosen}
     if len(directions) != 1:
         known = sorted({str(pair.target_language) for pair in pairs})
-        raise UserError(f"{corpus} goes several ways", "--to", f"give one of {', '.join(known)}")
-    return asked
+        raise UserError(f"{corpus} has several directions", "--to", f"give one of {', '.join(known)}")
+    return chosen

@@ -5,10 +5,10 @@ parameters.
 """
 
 from pellucid.config.data import KEEP_ALL, DataConfig, FilterConfig, file_list
-from pellucid.config.decode import DecodeConfig, Stopping, Strategy
+from pellucid.config.decode import ComputeType, DecodeConfig, EngineChoice, EngineConfig, Stopping, Strategy
 from pellucid.config.model import PRESETS, ModelConfig, PositionLayout, preset
 from pellucid.config.serve import ServeConfig
-from pellucid.config.train import TrainConfig
+from pellucid.config.train import StartConfig, TrainConfig
 
 DEFAULT_MODEL = "en-de"
 """The model that ships, by name."""
@@ -17,12 +17,16 @@ __all__ = [
     "DEFAULT_MODEL",
     "KEEP_ALL",
     "PRESETS",
+    "ComputeType",
     "DataConfig",
     "DecodeConfig",
+    "EngineChoice",
+    "EngineConfig",
     "FilterConfig",
     "ModelConfig",
     "PositionLayout",
     "ServeConfig",
+    "StartConfig",
     "Stopping",
     "Strategy",
     "TrainConfig",

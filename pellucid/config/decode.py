@@ -1,4 +1,4 @@
-"""The settings of a search for the best translation."""
+"""The settings of decoding: how a translation is searched for, and which engine runs the search."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pellucid.fields import Config, setting
 
 Strategy = Literal["greedy", "beam", "sample"]
 Stopping = Literal["ctranslate2", "exact"]
+EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
+ComputeType = Literal["float32", "int8"]
 
 
 class DecodeConfig(Config):
@@ -60,3 +62,22 @@ class DecodeConfig(Config):
                 if getattr(self, name) != neutral
             ]
         return problems
+
+
+class EngineConfig(Config):
+    """Which implementation of the model is used, and in which arithmetic it computes."""
+
+    engine: EngineChoice = setting(
+        "auto",
+        "implementation of the model; auto: the first of ctranslate2, torch, reference that supports the request",
+    )
+    compute_type: ComputeType | None = setting(
+        None,
+        "arithmetic of ctranslate2: int8 (faster) or float32 (more exact); default: that of the shipped "
+        "conversion, else int8",
+    )
+
+    def conflicts(self) -> list[Problem]:
+        if self.compute_type is not None and self.engine in ("torch", "reference"):
+            return [Problem(f"{self.engine} has one compute type only", "compute_type", "leave it out, or the engine")]
+        return []

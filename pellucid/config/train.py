@@ -7,6 +7,17 @@ from typing import Literal
 from pellucid.fields import Config, setting
 
 
+class StartConfig(Config):
+    """What a training starts from: random weights in a shape that has a name, or a trained model."""
+
+    preset: Literal["tiny", "small", "base", "big"] | None = setting(
+        None, "shape of the model by name; default: tiny, or base where a config file has a [model] table"
+    )
+    start_from: str | None = setting(
+        None, "model to fine-tune: the name of a shipped model, or a model or run directory"
+    )
+
+
 class TrainConfig(Config):
     """How a model is trained. A run ends when the first of steps, epochs, minutes or patience is reached."""
 

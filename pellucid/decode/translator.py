@@ -11,9 +11,9 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import DEFAULT_MODEL, DecodeConfig
+from pellucid.config import DEFAULT_MODEL, ComputeType, DecodeConfig, EngineChoice, EngineConfig
 from pellucid.decode.directions import find_directions
-from pellucid.decode.engines import ComputeType, Engine, EngineChoice, EngineName, check_choices, open_engine
+from pellucid.decode.engines import Engine, EngineName, open_engine
 from pellucid.decode.hypotheses import Hypothesis, Sentence
 from pellucid.decode.protected_spans import translate_protected
 from pellucid.decode.sentences import LINE_END, SourceText, read_documents
@@ -48,7 +48,7 @@ class Translator:
     def __init__(
         self, directory: ModelDirectory, engine: EngineChoice = "auto", compute_type: ComputeType | None = None
     ) -> None:
-        check_choices(engine, compute_type)
+        EngineConfig(engine=engine, compute_type=compute_type)  # rejects wrong words: they may come from a user
         self.directory = directory
         self.config = directory.config
         self.tokenizers = directory.tokenizers

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any, NamedTuple
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.sentences import SourceText
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
 from pellucid.evaluation import metrics
-from pellucid.evaluation.metrics import Score
+from pellucid.evaluation.metrics import Difference, Score
 
 BORDERS = (5, 10, 20, 30, 40, 60)  # words of a source; the last group is open
 
@@ -30,6 +31,43 @@ class Evaluation:
         speed = {"seconds": self.seconds, "tokens_per_second": self.tokens / self.seconds} if self.seconds else {}
         scores = {score.name: {"score": score.score, "signature": score.signature} for score in self.scores}
         return {"model": self.name, "sentences": len(self.translations), "scores": scores, **speed}
+
+
+class LengthGroup(NamedTuple):
+    """chrF of the sources whose number of words lies in a range."""
+
+    words: str  # 6–10
+    sentences: int
+    chrF: float  # noqa: N815  # as the metric is spelled, and the key in JSON
+
+
+@dataclass(frozen=True)
+class Report:
+    """One or several systems on the same test set. They are compared with the first."""
+
+    systems: list[Evaluation]
+    differences: dict[str, list[Difference]]
+    by_length: list[LengthGroup]  # of the first
+    looks_tokenised: bool  # the references, or the translations of the first: their scores are not comparable
+
+    @classmethod
+    def of(cls, systems: list[Evaluation], sources: Sequence[str], references: Sequence[str]) -> Report:
+        texts = {system.name: system.translations for system in systems}
+        first = systems[0].translations
+        return cls(
+            systems,
+            metrics.compare(texts, references) if len(systems) > 1 else {},
+            by_length(sources, first, references),
+            metrics.looks_tokenised(references) or metrics.looks_tokenised(first),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "models": [system.to_dict() for system in self.systems],
+            "differences": {name: [each._asdict() for each in rows] for name, rows in self.differences.items()},
+            "chrF_by_words": [group._asdict() for group in self.by_length],
+            "looks_tokenised": self.looks_tokenised,
+        }
 
 
 @dataclass(frozen=True)
@@ -77,11 +115,9 @@ def check_lengths(
         raise UserError("there is nothing to evaluate", where, "give at least one pair")
 
 
-def by_length(
-    sources: Sequence[str], translations: Sequence[str], references: Sequence[str]
-) -> list[tuple[str, int, float]]:
-    """chrF of short and of long sources: (words, sentences, chrF) for each group that has any."""
-    rows = []
+def by_length(sources: Sequence[str], translations: Sequence[str], references: Sequence[str]) -> list[LengthGroup]:
+    """chrF of short and of long sources, for each group that has any."""
+    groups = []
     for low, high in zip((0, *BORDERS), (*BORDERS, None), strict=True):
         places = [
             place
@@ -91,8 +127,8 @@ def by_length(
         if places:
             chosen = [translations[place] for place in places], [references[place] for place in places]
             label = f"over {low}" if high is None else f"{low + 1}–{high}"
-            rows.append((label, len(places), metrics.chrf(*chosen).score))
-    return rows
+            groups.append(LengthGroup(label, len(places), metrics.chrf(*chosen).score))
+    return groups
 
 
 def score_pairs(translator: Translator, sources: Sequence[SourceText], targets: Sequence[str]) -> list[ScoredPair]:

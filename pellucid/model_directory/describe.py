@@ -101,6 +101,18 @@ class Description:
         """
         return 6.0 * tokens * (self.multiply_adds("source") + self.multiply_adds("target"))
 
+    def training(self, tokens: float) -> dict[str, float]:
+        """An estimate of a training on so many tokens, by the rate of matrix products measured on this machine."""
+        flops, rate = self.training_flops(tokens), matmul_rate()
+        return {
+            "tokens": tokens,
+            "flops": flops,
+            "paper_base_flops": PAPER_FLOPS["base"],
+            "paper_big_flops": PAPER_FLOPS["big"],
+            "measured_flops_a_second": rate,
+            "seconds": flops / rate,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "config": self.config.to_dict(),

@@ -60,11 +60,11 @@ def test_writes_a_report_and_pictures(make_model: MakeModel, tmp_path: Path) -> 
     assert str(html) in result.stderr
 
 
-def test_what_is_wrong_is_told(make_model: MakeModel, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported(make_model: MakeModel, tmp_path: Path) -> None:
     model = ("--model", make_model(), "--to", "de")
     with pytest.raises(UserError, match="cannot be written"):
         run("the cat", *model, "--html", tmp_path / "nowhere" / "report.html")
-    with pytest.raises(UserError, match="engine: unknown 'steam'"):
+    with pytest.raises(UserError, match="engine: 'steam' is not a choice"):
         run("the cat", *model, "--engine", "steam")
     with pytest.raises(UserError, match="nothing to translate"):
         run("  ", *model)

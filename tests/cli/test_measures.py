@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from pellucid.cli import application
-from pellucid.cli.verify import _verdict as verdict
 from pellucid.errors import UserError
 from pellucid.evaluation.verify import EngineCheck, TextDifference
+from pellucid.terminal.verification import verdict
 
 Numbers = Callable[[str, int, int, int], list[str]]
 
@@ -95,19 +95,19 @@ def test_evaluate_compares(number_model: Path, pairs: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("option", "name", "said"),
+    ("option", "name", "message"),
     [
         ("--output", "nowhere/out.txt", "nowhere/out.txt: cannot be written: No such file"),
         ("--output", "", "cannot be written: Is a directory"),
         ("--picture", "nowhere/lengths.png", "nowhere/lengths.png: cannot be written: No such file"),
-        ("--picture", "lengths.foo", "unknown kind of picture"),
-        ("--picture", "lengths", "unknown kind of picture"),
+        ("--picture", "lengths.foo", "unknown picture format"),
+        ("--picture", "lengths", "unknown picture format"),
     ],
 )
 def test_evaluate_knows_before_the_work_what_it_cannot_write(
-    pairs: Path, tmp_path: Path, option: str, name: str, said: str
+    pairs: Path, tmp_path: Path, option: str, name: str, message: str
 ) -> None:
-    with pytest.raises(UserError, match=said):  # else the missing model would be the complaint
+    with pytest.raises(UserError, match=message):  # else the missing model would be the complaint
         run("evaluate", "--pairs", str(pairs), "--model", "nowhere", option, str(tmp_path / name))
 
 
@@ -128,9 +128,9 @@ def test_verify_says_yes_or_no(number_model: Path, monkeypatch: pytest.MonkeyPat
     texts = tmp_path / "texts.txt"
     texts.write_text("one two\n\nthree\n")
     words = [str(number_model), "--texts", str(texts), "--from", "en", "--to", "de"]
-    proof = run_json("verify", *words)
-    assert proof["holds"]
-    assert [engine["engine"] for engine in proof["engines"]] == ["torch", "ctranslate2 float32", "ctranslate2 int8"]
+    result = run_json("verify", *words)
+    assert result["holds"]
+    assert [engine["engine"] for engine in result["engines"]] == ["torch", "ctranslate2 float32", "ctranslate2 int8"]
     out = run("verify", *words)
     assert "right" in out
     assert "within rounding" in out
@@ -143,14 +143,14 @@ def test_verify_says_yes_or_no(number_model: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_verify_calls_no_engine_right_that_differs() -> None:
-    def check(exact: bool, gap: float, differences: int, changes: int = 0) -> EngineCheck:
+    def checked(exact: bool, gap: float, differences: int, changes: int = 0) -> EngineCheck:
         return EngineCheck("some", exact, gap, [TextDifference("a", "b", "c")] * differences, ["a"] * changes)
 
-    assert verdict(check(True, 1e-6, 0), 20) == "right"
-    assert verdict(check(True, 1e-6, 1), 20) == "WRONG"
-    assert verdict(check(False, 1e-2, 0), 20) == "within rounding"
-    assert verdict(check(False, 1e-2, 3), 20) == "differs in 3 of 20"
-    assert verdict(check(False, 1e-2, 0, changes=1), 20) == "WRONG"
+    assert verdict(checked(True, 1e-6, 0), 20) == "right"
+    assert verdict(checked(True, 1e-6, 1), 20) == "WRONG"
+    assert verdict(checked(False, 1e-2, 0), 20) == "within rounding"
+    assert verdict(checked(False, 1e-2, 3), 20) == "differs in 3 of 20"
+    assert verdict(checked(False, 1e-2, 0, changes=1), 20) == "WRONG"
 
 
 def test_verify_names_each_engine_before_its_turn_and_those_left_out(

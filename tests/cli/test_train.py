@@ -60,9 +60,9 @@ def test_ctrl_c_saves_and_exits(tmp_path: Path, files: list[str]) -> None:
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "--resume run" in said
+    assert "--resume run" in message
     assert (tmp_path / "run" / "checkpoints" / "last.safetensors").exists()
 
 

@@ -16,7 +16,7 @@ from pellucid.errors import UserError
 
 
 def pellucid(*words: str, given: bytes = b"", fails: int = 0) -> tuple[str, str]:
-    """Run the command; what it prints and what it says."""
+    """Run the command; its standard output and standard error."""
     done = subprocess.run(
         [sys.executable, "-m", "pellucid", *words],
         input=given,
@@ -59,10 +59,10 @@ def test_many_sentences_that_had_to_be_cut_are_counted(number_model: Path) -> No
     assert [line.partition(":")[0] for line in few.splitlines()] == ["pellucid"] * 3
     assert "more such notes" not in few
     _, many = pellucid(*words, given=given * 7)
-    assert many == few + "pellucid: 4 more such notes; --format jsonl has each beside its text\n"
+    assert many == few + "pellucid: 4 more such notes; --format jsonl shows each with its text\n"
 
 
-def test_what_marks_a_file_as_utf_8_is_no_text(number_model: Path) -> None:
+def test_a_byte_order_mark_is_not_text(number_model: Path) -> None:
     model = ["--model", str(number_model), "--from", "en"]
     assert pellucid("translate", *model, given="\ufeffone\ntwo\n".encode()) == ("eins\nzwei\n", "")
     out, err = pellucid("translate", *model, given="one\ntwo\n".encode("utf-16"), fails=2)
@@ -70,10 +70,10 @@ def test_what_marks_a_file_as_utf_8_is_no_text(number_model: Path) -> None:
     assert err.startswith("pellucid: standard input: is UTF-16 (save the file as UTF-8, or: iconv")
 
 
-def test_lines_in_another_encoding_are_told_once(number_model: Path) -> None:
+def test_lines_in_another_encoding_are_reported_once(number_model: Path) -> None:
     _, err = pellucid("translate", "--model", str(number_model), "--from", "de", given="fünf\n".encode("latin1") * 60)
     assert err == (
-        "pellucid: line 1 and 59 more are not UTF-8: what cannot be read became U+FFFD "
+        "pellucid: line 1 and 59 more are not UTF-8: invalid bytes were replaced by U+FFFD "
         "(for Latin-1: iconv -f latin1 -t utf-8)\n"
     )
 
@@ -85,10 +85,10 @@ def test_the_name_of_a_file_is_a_text_and_the_file_is_pointed_to(
     Path("one").write_text("two\n", encoding="utf-8")
     out, err = pellucid("translate", "one", "--model", str(number_model))
     assert out == "eins\n"
-    assert err == "pellucid: 'one' is taken as a text; for the lines of that file: < one\n"
+    assert err == "pellucid: 'one' is translated as a text; to translate the lines of that file: < one\n"
     out, err = pellucid("translate", "one " * 300, "--model", str(number_model), "--from", "en")
     assert out.split()
-    assert "taken as a text" not in err  # too long for a name of a file
+    assert "translated as a text" not in err  # too long for a name of a file
 
 
 def test_nothing_in_nothing_out(number_model: Path) -> None:
@@ -126,15 +126,15 @@ def test_a_dash_is_the_standard_input(number_model: Path) -> None:
     assert pellucid("translate", "--model", str(number_model), "-", given=b"one\n") == ("eins\n", "")
 
 
-def test_a_setting_is_told_by_the_name_of_its_option(number_model: Path, tmp_path: Path) -> None:
+def test_a_problem_names_the_option(number_model: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "pellucid", "translate", "one", "--model", str(number_model), "--n-best", "9"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "pellucid: --n-best: 9 is more than beam 5 (raise beam)\n")
-    # A language is not the file that another option names.
+    # --target of evaluate names a file; the target of a translation is --to.
     (tmp_path / "a.tsv").write_text("one\teins\n", encoding="utf-8")
     words = [sys.executable, "-m", "pellucid", "evaluate", "--pairs", str(tmp_path / "a.tsv"), "--to", "fr"]
     done = subprocess.run([*words, "--model", str(number_model)], capture_output=True, text=True)
-    assert done.stderr.startswith("pellucid: target: the model does not know the language 'fr'")
+    assert done.stderr.startswith("pellucid: --to: the model does not know the language 'fr'")
 
 
 def test_a_closed_pipe_ends_it_quietly(number_model: Path) -> None:
@@ -158,11 +158,11 @@ def test_whoever_feeds_a_pipe_line_by_line_is_answered_line_by_line(number_model
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--to", "fr"], "does not know the language 'fr'"),
         (["--strategy", "beem"], "did you mean 'beam'?"),
-        (["--engine", "tensorflow"], "engine: unknown 'tensorflow'"),
+        (["--engine", "tensorflow"], "engine: 'tensorflow' is not a choice"),
         (["--format", "xml"], "unknown format"),
         (["--compute-type", "int4"], "did you mean 'int8'?"),
         (["--n-best", "9"], "raise beam"),
@@ -173,14 +173,14 @@ def test_whoever_feeds_a_pipe_line_by_line_is_answered_line_by_line(number_model
         (["--engine", "ctranslate2", "--strategy", "sample", "--seed", "1"], "no seed"),
     ],
 )
-def test_a_wrong_request_is_told(number_model: Path, words: list[str], said: str) -> None:
+def test_a_wrong_request_is_reported(number_model: Path, words: list[str], message: str) -> None:
     result = CliRunner().invoke(application(("translate",)), ["translate", "one", "--model", str(number_model), *words])
     assert isinstance(result.exception, UserError)
-    assert said in str(result.exception)
+    assert message in str(result.exception)
     assert result.stdout == ""
 
 
 def test_a_wrong_request_exits_with_2(number_model: Path) -> None:
     out, err = pellucid("translate", "one", "--model", str(number_model), "--to", "fr", fails=2)
     assert out == ""
-    assert err == "pellucid: target: the model does not know the language 'fr' (known: en, de)\n"
+    assert err == "pellucid: --to: the model does not know the language 'fr' (known: en, de)\n"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pellucid.config import ComputeType as ComputeType
 from pellucid.config import DecodeConfig
+from pellucid.config import EngineChoice as EngineChoice
 from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
-from pellucid.errors import Problem, UserError, nearest
+from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 
 EngineName = Literal["ctranslate2", "torch", "reference"]
-EngineChoice = Literal["auto", "ctranslate2", "torch", "reference"]
-ComputeType = Literal["float32", "int8"]
 
 Ids = Sequence[int]
 
@@ -43,20 +43,6 @@ class Engine(Protocol):
     def score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray[np.floating]]:
         """Log-probabilities of given targets, token by token, the end included: (target,) for every pair."""
         ...
-
-
-def check_choices(engine: EngineChoice, compute_type: ComputeType | None) -> None:
-    """Reject words that are not choices: they may come from a command line."""
-    asked = (("engine", engine, get_args(EngineChoice)), ("compute_type", compute_type, (None, *get_args(ComputeType))))
-    problems = [
-        Problem(f"unknown {word!r}", name, nearest(str(word), [known for known in words if known]))
-        for name, word, words in asked
-        if word not in words
-    ]
-    if not problems and compute_type is not None and engine in ("torch", "reference"):
-        problems = [Problem(f"{engine} has one compute type only", "compute_type", "leave it out, or the engine")]
-    if problems:
-        raise UserError(problems)
 
 
 def open_engine(name: EngineName, directory: ModelDirectory, compute_type: ComputeType | None = None) -> Engine:

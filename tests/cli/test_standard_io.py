@@ -1,4 +1,4 @@
-"""The standard streams as they may be: closed, left by their reader, or a file on a full disk."""
+"""Standard input and output that are closed, a broken pipe, or a file on a full disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def command(words: list[str], model: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("words", PRINTING, ids=" ".join)
-def test_a_reader_who_has_left_is_no_error(words: list[str], number_model: Path) -> None:
+def test_a_broken_pipe_is_not_an_error(words: list[str], number_model: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(command(words, number_model), stdout=write, stderr=subprocess.PIPE)
@@ -38,7 +38,7 @@ def test_a_reader_who_has_left_is_no_error(words: list[str], number_model: Path)
 
 @pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("words", [["translate", "one"], ["describe"], ["check", "W1", "--json"]], ids=" ".join)
-def test_a_full_disk_is_told(words: list[str], number_model: Path) -> None:
+def test_a_full_disk_is_reported(words: list[str], number_model: Path) -> None:
     with FULL.open("wb") as full:
         done = subprocess.run(command(words, number_model), stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
@@ -46,13 +46,13 @@ def test_a_full_disk_is_told(words: list[str], number_model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("closed", "said"), [(">&-", "standard output: is closed"), ("<&-", "standard input: is closed")]
+    ("closed", "message"), [(">&-", "standard output: is closed"), ("<&-", "standard input: is closed")]
 )
-def test_a_closed_stream_is_told(closed: str, said: str, number_model: Path) -> None:
+def test_a_closed_stream_is_reported(closed: str, message: str, number_model: Path) -> None:
     line = ["bash", "-c", f'"$@" {closed}', "bash", *command(["translate"], number_model)]
     done = subprocess.run(line, capture_output=True)
     assert done.returncode == 2
-    assert done.stderr.decode().startswith(f"pellucid: {said}")
+    assert done.stderr.decode().startswith(f"pellucid: {message}")
     assert done.stderr.count(b"\n") == 1
 
 

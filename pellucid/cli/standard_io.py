@@ -1,0 +1,115 @@
+"""Standard input and output, and files named by options. Any of them may be closed, or lie on a full disk."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import typer
+
+from pellucid.errors import UserError
+
+READ_BYTES = 1 << 18  # bytes read at a time: sentences for full batches, in constant memory for a file of any size
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Around a verb: it exits with 0 when the reader of its output is gone, and reports a full disk."""
+    if sys.stdout is None:
+        raise UserError("is closed", "standard output", "leave it open, or redirect it to a file")
+    try:
+        yield
+    except (BrokenPipeError, SystemExit):  # rich turns the first into the second
+        _discard_output()
+        raise typer.Exit() from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        _discard_output()
+        raise UserError(f"cannot write: {error.strerror}", "", "make room, or write elsewhere") from None
+
+
+def _discard_output() -> None:
+    """Output that is still in the buffer would fail once more when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise UserError("is closed", "standard input", "give a text, or a file: < in.txt")
+    return sys.stdin.buffer
+
+
+def read_lines(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
+    """Lines as they arrive, several at a time, and the number of bytes read. A terminal or a pipe that delivers line by
+    line is read line by line."""
+    rest, count = b"", 0
+    invalid: list[int] = []  # numbers of the lines that are not UTF-8
+
+    def decoded(line: bytes) -> str:
+        nonlocal count
+        count += 1
+        if count == 1:
+            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise UserError("is UTF-16", "standard input", "save the file as UTF-8, or: iconv -f utf-16 -t utf-8")
+            line = line.removeprefix(codecs.BOM_UTF8)
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            invalid.append(count)
+            return line.decode(errors="replace")
+
+    read = getattr(stream, "read1", stream.read)
+    while data := read(READ_BYTES):
+        *whole, rest = (rest + data).split(b"\n")
+        if whole:
+            yield list(map(decoded, whole)), len(data)
+    if rest:
+        yield [decoded(rest)], len(rest)
+    if invalid:
+        more = f" and {len(invalid) - 1} more are" if len(invalid) > 1 else " is"
+        what = f"line {invalid[0]}{more} not UTF-8: invalid bytes were replaced by U+FFFD"
+        print(f"pellucid: {what} (for Latin-1: iconv -f latin1 -t utf-8)", file=sys.stderr)
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to standard output together, and flush: a reader of the pipe receives them at once."""
+    write("".join(line + "\n" for line in lines))
+
+
+def write(text: str) -> None:
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+
+
+def one_line(text: str) -> str:
+    """A text without line ends."""
+    return " ".join(text.splitlines())
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file that an option names, and report it."""
+    with _writing(path):
+        path.write_text(text, encoding="utf-8")
+    typer.echo(f"wrote {path}", err=True)
+
+
+def check_writable(path: Path) -> None:
+    """Report a file that cannot be written before the work whose result it takes."""
+    with _writing(path):
+        path.open("ab").close()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise UserError(what, str(path), "name a file in a folder that exists") from None
