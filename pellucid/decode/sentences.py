@@ -29,6 +29,7 @@ CUTS = [
 ]
 Encode = Callable[[str], list[int] | None]
 """The ids of a text, or None if they are too many; one that is far too long is not even encoded."""
+MAX_ACCENTS = 32  # combining characters after a letter
 CHARACTERS_PER_TOKEN = 64  # more than any token has: a text longer than this times the limit need not be encoded
 
 
@@ -64,16 +65,13 @@ def read_documents(
 ) -> list[Document]:
     """Texts -> sentences -> source ids, none of more than `longest` tokens. Texts in a language are split into
     sentences, unless `split` says otherwise."""
-    tags = [tokenizers.head(source.direction[1]) for source in sources]
-    room = longest - max(map(len, tags), default=0) - 1  # the end token takes a place too
+    room = longest - bool(tokenizers.source.languages) - 1  # beside the language tag and the end
     pieces = [
         _pieces(text, language, is_code(language) if split is None else split) for text, (language, _), _ in sources
     ]
     encode = _encoder(tokenizers.source, [piece for each in pieces for piece, translate in each if translate], room)
-    return [
-        _document(cut_pieces(each, encode), source, tag, tokenizers, longest)
-        for each, source, tag in zip(pieces, sources, tags, strict=True)
-    ]
+    both = zip(pieces, sources, strict=True)
+    return [_document(each, source, tokenizers, encode, longest) for each, source in both]
 
 
 def _pieces(text: str, language: str | None, by_sentence: bool) -> list[tuple[str, bool]]:
@@ -100,19 +98,15 @@ def _encoder(tokenizer: Tokenizer, sentences: Sequence[str], room: int) -> Encod
     return encode
 
 
-Cuts = list[list[tuple[str, list[int]]]]
-"""For each piece of a text its parts, each with its ids; without ids it is kept as it is."""
-
-
-def cut_pieces(pieces: list[tuple[str, bool]], encode: Encode) -> Cuts:
-    return [cut(piece, encode) if translate else [(piece, [])] for piece, translate in pieces]
-
-
-def _document(cuts: Cuts, source: SourceText, tag: list[int], tokenizers: Tokenizers, longest: int) -> Document:
+def _document(
+    pieces: list[tuple[str, bool]], source: SourceText, tokenizers: Tokenizers, encode: Encode, longest: int
+) -> Document:
     spans: list[Span] = []
     notes: list[str] = []
+    tag = tokenizers.head(source.direction[1])
     prefix = tuple(tokenizers.target.encode(source.prefix)) if source.prefix else ()
-    for parts in cuts:
+    for piece, translate in pieces:
+        parts = cut(piece, encode) if translate else [(piece, [])]
         for text, ids in parts:
             sentence = Sentence((*tag, *ids, END), prefix, source.direction[1]) if ids else None
             spans.append(Span(text, sentence))
@@ -178,6 +172,6 @@ def _place(text: str) -> int:
         places = [match.end() for match in pattern.finditer(text, first, last) if 0 < match.end() < len(text)]
         if places:
             return min(places, key=lambda place: abs(place - middle))
-    while middle > 1 and unicodedata.combining(text[middle]):  # a letter keeps its accents
-        middle -= 1
-    return middle
+    # A letter keeps its accents, unless it has dozens: the text would then be cut one character at a time.
+    nearby = range(middle, max(0, middle - MAX_ACCENTS), -1)
+    return next((place for place in nearby if not unicodedata.combining(text[place])), middle)

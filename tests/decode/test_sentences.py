@@ -84,6 +84,14 @@ def test_a_letter_keeps_its_accent() -> None:
     assert all(part.startswith("e") for part in parts)
 
 
+@pytest.mark.parametrize("marks", [900, 100_000])
+def test_a_letter_with_any_number_of_accents_is_cut(marks: int) -> None:
+    text = "a" + "\u0301" * marks
+    parts = cut(text, at_most(30))
+    assert "".join(part for part, _ in parts) == text
+    assert all(ids for _, ids in parts)
+
+
 DIRECTIONS = [("en", "de"), ("de", "en")]
 AWKWARD = st.text(st.sampled_from("abe. !?\n\t,-\u0301…中😀\ud800\udc00"), max_size=80)
 
