@@ -40,8 +40,8 @@ def main() -> None:
     texts = options.texts.read_text(encoding="utf-8").splitlines() if options.texts else made_up(options.model)
     with service(options.model) as port:
         [source, *_] = [each for each in languages(port) if each["targets"]]
-        way = {"source": source["code"], "target": source["targets"][0]}
-        texts_of = Texts(texts, way)
+        direction = {"source": source["code"], "target": source["targets"][0]}
+        texts_of = Texts(texts, direction)
         load(port, texts_of, CLIENTS, seconds=1)  # warm-up
         rounds = []
         for number in range(options.rounds):
@@ -64,8 +64,8 @@ def made_up(model: str) -> list[str]:
 class Texts:
     """A request body at a time, each another text."""
 
-    def __init__(self, texts: list[str], way: dict[str, str]) -> None:
-        self._texts, self._way = texts, way
+    def __init__(self, texts: list[str], direction: dict[str, str]) -> None:
+        self._texts, self._direction = texts, direction
         self._next = 0
         self._lock = threading.Lock()
 
@@ -73,7 +73,7 @@ class Texts:
         with self._lock:
             text = self._texts[self._next % len(self._texts)]
             self._next += 1
-        return json.dumps({"q": text, **self._way})
+        return json.dumps({"q": text, **self._direction})
 
 
 @contextmanager

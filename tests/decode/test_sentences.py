@@ -44,11 +44,11 @@ def test_sentences_and_paragraphs() -> None:
         ("20 € for 5 kg", ["20 € for 5 kg"]),
     ],
 )
-def test_emoji_around_a_sentence_are_no_part_of_it(text: str, wanted: list[str]) -> None:
+def test_emoji_around_a_sentence_are_not_part_of_it(text: str, wanted: list[str]) -> None:
     assert [piece for piece, wanted in split_document(text, "en", by_sentence=True) if wanted] == wanted
     assert [piece for piece, wanted in split_document(text, None, by_sentence=False) if wanted] == [
         line.strip() for line in text.splitlines()
-    ]  # what is no language may mean them
+    ]  # a text in no language may mean them
 
 
 @given(TEXTS, st.integers(1, 9))

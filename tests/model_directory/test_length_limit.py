@@ -39,7 +39,7 @@ def test_one_in_a_hundred_sentences_may_be_longer(rows: int, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("codes", [(None, None), ("report", "summary")])
-def test_what_is_no_language_is_cut_only_where_nothing_was_as_long(
+def test_what_is_not_a_language_is_cut_only_where_nothing_was_as_long(
     codes: tuple[str | None, str | None], tmp_path: Path
 ) -> None:
     assert learn_length_limit(corpus([*[5] * 200, 300], tmp_path / "long", *codes)) == 301
@@ -55,7 +55,7 @@ def test_is_kept_with_the_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "[]", "{}", '{"longest_source": "9"}', '{"longest_source": true}', '{"longest_source": 7}']
 )
-def test_a_damaged_file_is_told(tmp_path: Path, content: str) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / "limits.json").write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=r"limits\.json.*copy the model again"):
         load_length_limit(tmp_path)

@@ -1,4 +1,4 @@
-"""A model directory that is not whole is told apart from one that is, and every fault is named with its place."""
+"""A model directory that is not whole is recognised, and every fault is named with its place."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_an_empty_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", "\xff", "null"])
-def test_a_config_that_is_no_object(text: str, directory: Path) -> None:
+def test_a_config_that_is_not_an_object(text: str, directory: Path) -> None:
     (directory / "config.json").write_text(text, encoding="latin-1")
     with pytest.raises(UserError, match=r"config\.json: (cannot be read|is not a JSON object)"):
         read_config(directory)

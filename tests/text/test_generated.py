@@ -133,8 +133,8 @@ def test_years_in_words_all_differ() -> None:
 
 
 def test_days_in_words() -> None:
-    told = " ".join(dates.ordinal(day) for day in (1, 2, 3, 4, 11, 12, 13, 20, 21, 22, 23, 30, 31))
-    assert told == "1st 2nd 3rd 4th 11th 12th 13th 20th 21st 22nd 23rd 30th 31st"
+    ordinals = " ".join(dates.ordinal(day) for day in (1, 2, 3, 4, 11, 12, 13, 20, 21, 22, 23, 30, 31))
+    assert ordinals == "1st 2nd 3rd 4th 11th 12th 13th 20th 21st 22nd 23rd 30th 31st"
     assert [dates.day_in_words(day) for day in (1, 12, 20, 21, 30, 31)] == [
         "first",
         "twelfth",
@@ -179,7 +179,7 @@ def test_reports_hold_every_fact_of_their_summary() -> None:
         (speed,) = (int(number) for number in re.findall(r"(\d+) km/h", report))
         assert facts["strength"] == ("light" if speed < 20 else "fresh" if speed < 50 else "strong")
         for part in ("morning", "afternoon"):
-            said = [
+            found = [
                 sky
                 for sky, wordings in reports.SKIES.items()
                 if any(
@@ -187,13 +187,13 @@ def test_reports_hold_every_fact_of_their_summary() -> None:
                     for wording in wordings
                 )
             ]
-            assert said == [facts[part] or facts["morning"]]
+            assert found == [facts[part] or facts["morning"]]
         assert 5 <= report.count(".") <= 8
 
 
 def test_reports_word_the_same_facts_differently() -> None:
     draw = random.Random(1)
     weather = reports.draw_weather(draw)
-    told = {reports.draw_report(weather, draw) for _ in range(200)}
-    assert len(told) > 190
-    assert len({part for report in told for part in report.split(". ")}) > 20
+    drawn = {reports.draw_report(weather, draw) for _ in range(200)}
+    assert len(drawn) > 190
+    assert len({part for report in drawn for part in report.split(". ")}) > 20

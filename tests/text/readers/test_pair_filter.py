@@ -49,7 +49,7 @@ def test_identical() -> None:
 
 
 def test_duplicates() -> None:
-    judge = PairFilter(FilterConfig())
+    pair_filter = PairFilter(FilterConfig())
     pairs = [
         Pair("a", "b"),
         Pair("a", "c"),
@@ -57,7 +57,7 @@ def test_duplicates() -> None:
         Pair("b", "a"),
         Pair("a", "b", "en", "de"),
     ]  # one may name what another leaves out
-    assert [judge.reason(pair) for pair in pairs] == [None, None, "empty", None, "duplicate"]
+    assert [pair_filter.reason(pair) for pair in pairs] == [None, None, "empty", None, "duplicate"]
     lenient = PairFilter(FilterConfig(drop_duplicates=False))
     assert [lenient.reason(pair) for pair in pairs if pair.target] == [None] * 4
 
@@ -90,7 +90,7 @@ def test_hash_set_takes_few_bytes() -> None:
 
 
 def test_report_adds_up_and_shows_examples() -> None:
-    judge, report = PairFilter(FilterConfig()), Report()
+    pair_filter, report = PairFilter(FilterConfig()), Report()
     pairs = [
         *(Pair(f"n {n}", "", "en", "de", f"a.tsv:{n}") for n in range(5)),
         Pair("one", "eins", "en", "de", "a.tsv:6"),
@@ -98,7 +98,7 @@ def test_report_adds_up_and_shows_examples() -> None:
         Pair("x\x1b[2J\n" + "y" * 4000, "z" * 4000, "en", "de", "a.tsv:8"),
     ]
     for pair in pairs:
-        report.count(pair, judge.reason(pair))
+        report.count(pair, pair_filter.reason(pair))
     assert report.read == 8 == report.used + report.left_out.total()
     assert report.to_dict() == json.loads(json.dumps(report.to_dict()))
     assert report.to_dict()["left_out"] == {"empty": 5, "long": 1, "ratio": 0, "identical": 0, "duplicate": 1}

@@ -1,4 +1,4 @@
-"""Whatever is written in any format is read back; whatever is wrong with a file is told with its place."""
+"""Whatever is written in any format is read back; whatever is wrong with a file is reported with its place."""
 
 from __future__ import annotations
 
@@ -148,12 +148,12 @@ def test_a_line_short_is_always_found(pairs: list[tuple[str, str]], drop: st.Dat
             write(Path(folder, name), "".join(line + "\n" for line in side))
             for name, side in zip("ab", sides, strict=True)
         )
-        told = problem(Aligned(source, target))
+        message = problem(Aligned(source, target))
     if len(pairs) == 1:
-        assert "empty" in told
+        assert "empty" in message
     else:
-        assert f"{len(sides[0])} lines" in told
-        assert f"has {len(sides[1])}" in told
+        assert f"{len(sides[0])} lines" in message
+        assert f"has {len(sides[1])}" in message
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz"])
@@ -191,7 +191,7 @@ def test_line_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         (b"good\tgut\nb\xe4d\tschlecht\n", "a.tsv:2: invalid UTF-8: byte 0xe4 at byte 2"),
         (b"good\tgut\nbad\0\tschlecht\n", "a.tsv:2: a NUL byte"),
@@ -203,12 +203,12 @@ def test_line_ends(tmp_path: Path) -> None:
         pytest.param(b"x" * (1 << 24) + b"\tend\n", "a.tsv:1: a line of more than", id="endless line"),
     ],
 )
-def test_bad_lines_are_told_with_their_place(tmp_path: Path, content: bytes, told: str) -> None:
-    assert told in problem(write(tmp_path / "a.tsv", content))
+def test_bad_lines_are_reported_with_their_place(tmp_path: Path, content: bytes, expected: str) -> None:
+    assert expected in problem(write(tmp_path / "a.tsv", content))
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("{", "invalid JSON"),
         ("[" * 100_000, "invalid JSON"),
@@ -220,10 +220,10 @@ def test_bad_lines_are_told_with_their_place(tmp_path: Path, content: bytes, tol
         ('{"src": "one", "tgt": "eins"}', "found: none"),
     ],
 )
-def test_bad_json_is_told_with_its_place(tmp_path: Path, line: str, told: str) -> None:
+def test_bad_json_is_reported_with_its_place(tmp_path: Path, line: str, expected: str) -> None:
     message = problem(write(tmp_path / "a.jsonl", f'{{"source": "a", "target": "b"}}\n{line}\n'))
     assert "a.jsonl:2: " in message
-    assert told in message
+    assert expected in message
 
 
 def test_json_of_another_direction_is_refused(tmp_path: Path) -> None:
@@ -259,12 +259,12 @@ def test_every_bad_file_is_told_at_once(tmp_path: Path) -> None:
                 tmp_path / "notes.docx",
             ]
         )
-    told = str(caught.value)
+    message = str(caught.value)
     assert len(caught.value.problems) == 4
-    assert "did you mean 'train.en.gz'?" in told
-    assert "train.de: no such file" in told
-    assert "folder.tsv: is a directory" in told
-    assert "notes.docx: unknown format .docx" in told
+    assert "did you mean 'train.en.gz'?" in message
+    assert "train.de: no such file" in message
+    assert "folder.tsv: is a directory" in message
+    assert "notes.docx: unknown format .docx" in message
 
 
 def test_no_input_is_an_error() -> None:

@@ -90,7 +90,7 @@ def test_entities_are_refused(tmp_path: Path, declaration: str, text: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         ("<tmx><body>\n<tu></body></tmx>", "a.tmx:2: invalid XML: mismatched tag"),
         ("<tmx><body>\n\n", "a.tmx:3: invalid XML: no element found"),
@@ -101,12 +101,12 @@ def test_entities_are_refused(tmp_path: Path, declaration: str, text: str) -> No
         ('<?xml version="1.0" encoding="none-such"?>\n<tmx/>', "a.tmx: its encoding is not read"),
     ],
 )
-def test_bad_files_are_told_with_their_place(tmp_path: Path, content: str, told: str) -> None:
+def test_bad_files_are_reported_with_their_place(tmp_path: Path, content: str, expected: str) -> None:
     path = tmp_path / "a.tmx"
     path.write_text(content)
     with pytest.raises(UserError) as caught:
         list(tmx(path, ("en", "de")))
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_memory_stays_flat(tmp_path: Path) -> None:
