@@ -19,7 +19,6 @@ from pellucid.config import ModelConfig
 from pellucid.decode.engines import ComputeType
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
-from pellucid.reference.functions import EPSILON, sinusoidal
 from pellucid.storage import new_directory
 from pellucid.text.tokenizer import SPECIALS, Tokenizer
 
@@ -33,6 +32,8 @@ POSITIONS = 2048  # rows of an exported position table: 4 MB at d_model 512
 def convert(directory: ModelDirectory, out: Path, compute_type: ComputeType, language: str | None = None) -> None:
     """Write the converted model to `out`, whole or not at all. With a `language`, its target vocabulary has only the
     tokens that the vocabulary restriction of that language allows."""
+    from pellucid.reference.functions import EPSILON  # not needed to load a converted model: 8 ms
+
     config = directory.config
     check_supported(config)
     # float32 also where the file holds float16, which few processors compute with
@@ -139,6 +140,8 @@ class _Filler:
 
     def positions(self, name: str) -> NDArray[np.floating]:
         """(positions, d_model)."""
+        from pellucid.reference.functions import sinusoidal
+
         if self.config.positions == "learned":
             return self.weights[f"{name}.input.positions.weight"]
         if self.config.positions == "none":
