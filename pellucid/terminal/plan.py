@@ -39,8 +39,7 @@ def _estimate(plan: Plan) -> list[str]:
     train, (source, target) = plan.train, plan.tokens
     lines = [
         f"an epoch: {plan.pairs:,} pairs, {source:,} source and {target:,} target tokens,",
-        f"  {counted(plan.updates, 'update')}, at least {duration(plan.seconds)} at the rate of matrix products "
-        "measured on this machine",
+        f"  {counted(plan.updates, 'update')}, at least {duration(plan.seconds)} (by the rate of matrix products here)",
         f"validation: {plan.valid_pairs:,} pairs, every {counted(train.validate_every, 'update')}",
     ]
     if train.epochs:
@@ -48,9 +47,15 @@ def _estimate(plan: Plan) -> list[str]:
     if train.steps:
         epochs = train.steps / plan.updates
         time = duration(epochs * plan.seconds)
-        lines.append(f"budget: {counted(train.steps, 'update')} (about {epochs:,.1f} epochs), {time} or more")
+        lines.append(f"budget: {counted(train.steps, 'update')} (about {_rounded(epochs)} epochs), {time} or more")
     if train.minutes:
-        lines.append(f"budget: {train.minutes:g} minutes (at most {train.minutes * 60 / plan.seconds:,.1f} epochs)")
+        lines.append(
+            f"budget: {train.minutes:g} minutes (at most {_rounded(train.minutes * 60 / plan.seconds)} epochs)"
+        )
     if train.patience:
         lines.append(f"budget: until {counted(train.patience, 'validation')} without a lower loss")
     return lines
+
+
+def _rounded(number: float) -> str:
+    return f"{number:.1f}" if number < 10 else f"{number:,.0f}"
