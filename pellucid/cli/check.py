@@ -41,10 +41,9 @@ def check(
             raise UserError("cannot be combined with others", "--new", "write the file first, then check it")
         typer.echo(_template(new), nl=False)
         return
-    if not files and not every:
-        raise UserError("nothing to check", "", "give a file, or --all; --new softmax prints a file to start from")
-    if files and every:
-        raise UserError("given with files", "--all", "leave out the files, or --all")
+    if bool(files) == every:
+        what = "files and --all are given" if every else "nothing to check"
+        raise UserError(what, "", "give files, or --all; --new softmax prints a file to start from")
     checked = []
     problems: list[Problem] = []
     for name in files or map(str, shipped()):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pellucid.cli.options import (
     AsJson,
+    Corpus,
     EngineAndType,
     Fields,
     From,
@@ -20,14 +21,13 @@ from pellucid.cli.options import (
     To,
     options,
 )
-from pellucid.cli.pairs import generated_test_pairs, read_pairs
+from pellucid.cli.pairs import read_pairs
 from pellucid.cli.standard_io import check_writable, one_line
 from pellucid.config import DEFAULT_MODEL, DecodeConfig
 from pellucid.errors import UserError
 
 if TYPE_CHECKING:
     from pellucid.evaluation.evaluate import Evaluation
-    from pellucid.text.pair import Pair
 
 GIVEN = "given translations"
 
@@ -38,9 +38,7 @@ def evaluate(
     source_file: SourceFile = None,
     target_file: TargetFile = None,
     pairs: PairsFile = None,
-    corpus: Annotated[
-        str | None, typer.Option(help="test split of a generated corpus instead: dates or reports")
-    ] = None,
+    corpus: Corpus = None,
     model: Annotated[
         list[str] | None,
         typer.Option(metavar="MODEL", help=f"model (repeatable: they are compared); default: {DEFAULT_MODEL}"),
@@ -52,9 +50,7 @@ def evaluate(
     target: To = None,
     decode: Annotated[Given, Fields(DecodeConfig, ("strategy", "beam", "length_penalty"))],
     engine: EngineAndType,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="write the first model's translations here")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="write the first system's translations")] = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="draw chrF by source length: .png, .svg, .pdf or .jpg")
     ] = None,
@@ -64,24 +60,28 @@ def evaluate(
 
     pellucid evaluate --source test.en --target test.de --from en --to de
     """
-    from pellucid.evaluation.evaluate import Report
+    from pellucid.decode.translator import load
+    from pellucid.evaluation import evaluate as evaluation
     from pellucid.evaluation.picture import check_picture, draw_lengths
 
-    files = (source_file, target_file, pairs)
-    read = _read(files, corpus, (source, target))
+    read = read_pairs(source_file, target_file, pairs, corpus, (source, target))
+    sources, references = [pair.source for pair in read], [pair.target for pair in read]
     if corpus is not None:
         source, target = read[0].source_language, read[0].target_language
     config = DecodeConfig(**decode, scores=False)
     if picture is not None:
         check_picture(picture)
-    for path in (output, picture):
-        if path is not None:
-            check_writable(path)
-    sources, references = [pair.source for pair in read], [pair.target for pair in read]
+    for path in filter(None, (output, picture)):
+        check_writable(path)
     systems = [_given_translations(translations, references)] if translations else []
     names = model or ([] if translations else [DEFAULT_MODEL])
-    systems += _translated(names, engine, config, (sources, source, target), references)
-    report = Report.of(systems, sources, references)
+    if len({GIVEN, *names}) <= len(names):
+        raise UserError("a model is given twice", "--model", "give different ones")
+    translators = {name: load(name, **engine) for name in names}  # all of them, before the work begins
+    for name, translator in translators.items():
+        texts = translator.source_texts(sources, source, target)
+        systems.append(evaluation.evaluate(name, translator, texts, references, config))
+    report = evaluation.Report.of(systems, sources, references)
     if output is not None:
         output.write_text("".join(one_line(text) + "\n" for text in systems[0].translations), encoding="utf-8")
     if picture is not None:
@@ -94,18 +94,6 @@ def evaluate(
     print_report(report)
 
 
-def _read(
-    files: tuple[Path | None, Path | None, Path | None], corpus: str | None, languages: tuple[str | None, str | None]
-) -> list[Pair]:
-    if corpus is None and not any(files):
-        raise UserError("nothing to evaluate", "", "give --source and --target, --pairs, or --corpus")
-    if corpus is None:
-        return read_pairs(*files, languages)
-    if any(files):
-        raise UserError("files and a generated corpus are given", "--corpus", "give one of them")
-    return generated_test_pairs(corpus, languages)
-
-
 def _given_translations(path: Path, references: list[str]) -> Evaluation:
     from pellucid.evaluation.evaluate import Evaluation, check_lengths
     from pellucid.evaluation.metrics import all_scores
@@ -114,22 +102,3 @@ def _given_translations(path: Path, references: list[str]) -> Evaluation:
     texts = [line.strip() for _, line in lines(path)]  # as the references are read
     check_lengths(texts, references, "translations", str(path))
     return Evaluation(GIVEN, texts, all_scores(texts, references))
-
-
-def _translated(
-    names: list[str],
-    engine: Given,
-    config: DecodeConfig,
-    given: tuple[list[str], str | None, str | None],
-    references: list[str],
-) -> list[Evaluation]:
-    from pellucid.decode.translator import load
-    from pellucid.evaluation.evaluate import evaluate
-
-    if len({GIVEN, *names}) <= len(names):
-        raise UserError("a model is given twice", "--model", "give different ones")
-    translators: dict[str, Any] = {name: load(name, **engine) for name in names}  # a wrong name is reported first
-    return [
-        evaluate(name, translator, translator.source_texts(*given), references, config)
-        for name, translator in translators.items()
-    ]

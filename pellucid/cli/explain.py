@@ -24,10 +24,7 @@ def explain(
     ] = None,
     engine: Engine,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="write an interactive report")] = None,
-    png: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="write pictures of the attention heads, the alignment and the beam"),
-    ] = None,
+    png: Annotated[Path | None, typer.Option(metavar="DIR", help="write pictures of heads, alignment and beam")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show one translation from the inside. Tokens, attention weights, the probabilities of each step, the beam.

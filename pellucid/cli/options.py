@@ -46,6 +46,7 @@ EngineAndType = Annotated[Given, Fields(EngineConfig)]
 SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", help="source texts, one per line")]
 TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="their translations, line by line")]
 PairsFile = Annotated[Path | None, typer.Option("--pairs", metavar="FILE", help="pairs instead: .tsv, .jsonl or .tmx")]
+Corpus = Annotated[str | None, typer.Option(help="test split of a generated corpus instead: dates or reports")]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set any setting by its name (repeatable)")
 ]

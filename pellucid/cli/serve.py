@@ -19,8 +19,7 @@ def serve(
     engine: EngineAndType,
     limits: Annotated[Given, Fields(ServeConfig)],
     forwarded_allow_ips: Annotated[
-        str | None,
-        typer.Option(help="proxies whose X-Forwarded-For header is trusted, separated by commas; default: none"),
+        str | None, typer.Option(help="proxies whose X-Forwarded-For header is trusted, separated by commas")
     ] = None,
 ) -> None:
     """Serve a model over HTTP. The service has LibreTranslate's API, a native API and a web page. -1 lifts a limit.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -78,12 +79,24 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
         print(f"pellucid: {what} (for Latin-1: iconv -f latin1 -t utf-8)", file=sys.stderr)
 
 
-def write_lines(lines: Iterable[str]) -> None:
-    """Write lines to standard output together, and flush: a reader of the pipe receives them at once."""
-    write("".join(line + "\n" for line in lines))
+@contextmanager
+def progress(stream: BinaryIO) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error, and the function that moves it by a number of bytes. There is no bar where
+    standard error is not a terminal, nor where the text itself comes from or goes to one."""
+    if stream.isatty() or sys.stdout.isatty() or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    status = os.fstat(stream.fileno())
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("translating", total=status.st_size if stat.S_ISREG(status.st_mode) else None)
+        yield lambda size: bar.update(task, advance=size)
 
 
 def write(text: str) -> None:
+    """Write to standard output and flush: a reader of the pipe receives the text at once."""
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()
 

@@ -49,12 +49,11 @@ def train(
     preset = start.pop("preset", None)
     settings = Settings.of(gather(config, preset, {"data": data | start, "train": limits}, set_ or []))
     if dry_run:
-        from pellucid.cli.plan import make_plan
         from pellucid.terminal.plan import print_plan
 
         if out is not None:
             Run(out).check_new()
-        print_plan(make_plan(settings))
+        print_plan(settings)
     elif out is None:
         raise UserError("no run directory given", "--out", "add --out runs/NAME")
     else:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pellucid.cli.options import EngineAndType, Fields, From, Given, Model, To, options
-from pellucid.cli.standard_io import one_line, read_lines, standard_input, write, write_lines
+from pellucid.cli.standard_io import one_line, progress, read_lines, standard_input, write
 from pellucid.config import DEFAULT_MODEL, DecodeConfig
 from pellucid.errors import Problem, UserError, nearest
-from pellucid.terminal.progress import progress
 
 if TYPE_CHECKING:
     from pellucid.decode.translation import Translation
@@ -35,19 +34,14 @@ def translate(
     target: To = None,
     decode: Annotated[Given, Fields(DecodeConfig, tuple(name for name in DecodeConfig.names() if name != "scores"))],
     prefix: Annotated[str | None, typer.Option(help="text that every translation must begin with")] = None,
-    protect: Annotated[
-        bool, typer.Option("--protect", help="copy placeholders and tags ({name}, %s, <b>) unchanged")
-    ] = False,
-    split: Annotated[
-        bool | None, typer.Option(help="split texts into sentences; default: where the source is a natural language")
-    ] = None,
+    protect: Annotated[bool, typer.Option("--protect", help="copy placeholders and tags unchanged")] = False,
+    split: Annotated[bool | None, typer.Option(help="split texts into sentences (default: natural languages)")] = None,
     engine: EngineAndType,
     format_: Annotated[
-        str,
-        typer.Option("--format", metavar="|".join(FORMATS), help="output format; tsv: source, translation, score"),
+        str, typer.Option("--format", metavar="|".join(FORMATS), help="output; tsv: source, translation, score")
     ] = "plain",
     stream: Annotated[
-        bool, typer.Option("--stream", help="print each token as it is chosen; with strategy beam, each sentence")
+        bool, typer.Option("--stream", help="print each token as it is chosen; with beam, each sentence")
     ] = False,
 ) -> None:
     """Translate texts, or the lines of a file. Line n of the output is the translation of line n.
@@ -67,54 +61,44 @@ def translate(
     if stream:
         _check_stream(prefix=prefix, protect=protect, split=split, format=format_ if format_ != "plain" else None)
         for text in arguments or (line for lines, _ in read_lines(standard_input()) for line in lines):
-            for piece in (*translator.stream(text, source, target, config), "\n"):
+            for piece in translator.stream(text, source, target, config):
                 write(piece)
+            write("\n")
         return
-    notes = Notes()
+    notes = 0
 
-    def output(lines: list[str]) -> Iterator[str]:
+    def output(lines: list[str]) -> str:
+        nonlocal notes
+        rows: list[str] = []
         sources = translator.source_texts(lines, source, target, prefix)
         translations = translator.translate_all(sources, config, protect=protect, split=split)
         for text, translation in zip(lines, translations, strict=True):
-            notes.report(text, translation)
-            yield from _rows(text, translation, format_, config.n_best)
+            for note in translation.notes[: max(0, PRINTED_NOTES - notes)]:
+                print(f"pellucid: {note}: {text[:40]}…", file=sys.stderr)
+            notes += len(translation.notes)
+            rows += _rows(text, translation, format_, config.n_best)
+        return "".join(row + "\n" for row in rows)
 
     if arguments:
         _point_to_files(arguments)
-        write_lines(output(arguments))
+        write(output(arguments))
     else:
         stdin = standard_input()
         with progress(stdin) as advance:
             for lines, size in read_lines(stdin):
-                write_lines(output(lines))
+                write(output(lines))
                 advance(size)
-    notes.report_rest()
-
-
-class Notes:
-    """Prints the first notes on translations to standard error, and the number of the others at the end."""
-
-    count = 0
-
-    def report(self, text: str, translation: Translation) -> None:
-        for note in translation.notes:
-            self.count += 1
-            if self.count <= PRINTED_NOTES:
-                print(f"pellucid: {note}: {text[:40]}…", file=sys.stderr)
-
-    def report_rest(self) -> None:
-        if self.count > PRINTED_NOTES:
-            rest = self.count - PRINTED_NOTES
-            print(f"pellucid: {rest:,} more such notes; --format jsonl shows each with its text", file=sys.stderr)
+    if notes > PRINTED_NOTES:
+        rest = f"{notes - PRINTED_NOTES:,} more such notes; --format jsonl shows each with its text"
+        print(f"pellucid: {rest}", file=sys.stderr)
 
 
 def _check_stream(**given: object) -> None:
     """Reject options that have no effect on a stream."""
     useless = [name for name, value in given.items() if value not in (None, False)]
-    if useless:
-        raise UserError(
-            Problem("has no meaning with --stream", f"--{name}", "leave one of them out") for name in useless
-        )
+    problems = [Problem("has no meaning with --stream", f"--{name}", "leave one of them out") for name in useless]
+    if problems:
+        raise UserError(problems)
 
 
 def _point_to_files(texts: list[str]) -> None:

@@ -31,18 +31,13 @@ def verify(
     from pellucid.evaluation.verify import verify as check
     from pellucid.text.readers.files import lines
 
-    given = [line.strip() for _, line in lines(texts)] if texts else []
-    result = check(
-        ModelDirectory.find(model),
-        [line for line in given if line],
-        source,
-        target,
-        report=lambda engine: typer.echo(f"checking {engine}", err=True),
-    )
+    directory = ModelDirectory.find(model)
+    given = [text for _, line in lines(texts) if (text := line.strip())] if texts else []
+    result = check(directory, given, source, target, lambda engine: typer.echo(f"checking {engine}", err=True))
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
     else:
-        from pellucid.terminal.verification import print_verification
+        from pellucid.terminal.evaluation import print_verification
 
         print_verification(result)
     if not result.holds:

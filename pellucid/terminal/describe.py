@@ -45,19 +45,23 @@ def _summary(title: str, description: Description) -> str:
 
 
 def _parts(console: Console, description: Description) -> Table:
-    config = description.config
     table = _table(console, "part", "shape", "weights", "biases", "multiply-adds")
+
+    def add(part: Component, indent: str = "") -> None:
+        shape = " × ".join(f"{side:,}" for side in part.shape)
+        numbers = _numbers(part.weights, part.biases, part.multiply_adds)
+        table.add_row(indent + _label(part, description.config), shape, *numbers)
+
     for part in description.components:
-        if part.layers == 1 and ".layers." not in part.name:
-            table.add_row(_label(part, config), _shape(part), *_numbers(part.weights, part.biases, part.multiply_adds))
+        if ".layers." not in part.name:
+            add(part)
     for stack in ("encoder", "decoder"):
         inside = [part for part in description.components if part.name.startswith(f"{stack}.layers.")]
         layers = inside[0].layers
         table.add_section()
         table.add_row(f"{stack}, each of {layers} layers" if layers > 1 else f"{stack}, its one layer", style="bold")
         for part in inside:
-            numbers = _numbers(part.weights, part.biases, part.multiply_adds)
-            table.add_row(f"  {_label(part, config)}", _shape(part), *numbers)
+            add(part, indent="  ")
         table.add_row("  all layers", "", *_sums(inside), style="bold")
     table.add_section()
     table.add_row("the model", "", *_sums(description.components), style="bold")
@@ -77,16 +81,9 @@ def _label(part: Component, config: ModelConfig) -> str:
     return name.replace("_", "-").replace(".", " ")
 
 
-def _shape(part: Component) -> str:
-    return " × ".join(f"{side:,}" for side in part.shape)
-
-
 def _sums(parts: list[Component]) -> list[str]:
-    return _numbers(
-        sum(part.layers * part.weights for part in parts),
-        sum(part.layers * part.biases for part in parts),
-        sum(part.layers * part.multiply_adds for part in parts),
-    )
+    rows = [(part.weights * part.layers, part.biases * part.layers, part.multiply_adds * part.layers) for part in parts]
+    return _numbers(*map(sum, zip(*rows, strict=True)))
 
 
 def _numbers(*numbers: int) -> list[str]:
@@ -94,24 +91,23 @@ def _numbers(*numbers: int) -> list[str]:
 
 
 def _costs(console: Console, description: Description) -> Table:
-    table = _table(console, "memory in float32", "size", "")
     memory, cache = description.memory, description.cache
+    table = _table(console, "memory in float32", "size", "")
     table.add_row("weights", _size(memory["weights"]), "translating needs these and the cache")
     table.add_row("gradients", _size(memory["gradients"]), "in training: one number per parameter")
     table.add_row("optimiser", _size(memory["optimiser"]), "in training: two per parameter (Adam)", end_section=True)
     table.add_row("cache per target token", _size(cache["target_token"]), "of each hypothesis")
     table.add_row("cache per source token", _size(cache["source_token"]), "shared by all hypotheses")
-    sentence = f"{SENTENCE} tokens on each side, beam {BEAM}"
-    table.add_row("cache of a sentence", _size(cache["sentence"]), sentence)
+    table.add_row("cache of a sentence", _size(cache["sentence"]), f"{SENTENCE} tokens on each side, beam {BEAM}")
     return table
 
 
 def _estimate(console: Console, training: dict[str, float]) -> Table:
-    table = _table(console, "training", "", "")
     paper = ", ".join(f"{name} {_power(flops)}" for name, flops in PAPER_FLOPS.items())
+    rate = f"{training['measured_flops_a_second'] / 1e9:,.0f} GFLOP/s"
+    table = _table(console, "training", "", "")
     table.add_row("tokens", f"{training['tokens']:,.0f}", "of the source, and as many of the target")
     table.add_row("work", f"{_power(training['flops'])} FLOPs", f"the paper gives {paper}")
-    rate = f"{training['measured_flops_a_second'] / 1e9:,.0f} GFLOP/s"
     table.add_row("rate", rate, "of NumPy matrix products, measured on this machine")
     table.add_row("time", duration(training["seconds"]), "at this rate throughout: a lower bound")
     return table

@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from pellucid.config import TrainConfig
 from pellucid.errors import counted
-from pellucid.model_directory.describe import Description
+from pellucid.model_directory.describe import Description, describe, matmul_rate
 from pellucid.terminal.describe import duration, print_description
 
-
-@dataclass(frozen=True)
-class Plan:
-    """What a training would do."""
-
-    report: str  # on the pairs that were read
-    description: Description
-    train: TrainConfig
-    pairs: int  # of an epoch, as the next three
-    tokens: tuple[int, int]  # of the sources, of the targets
-    updates: int
-    seconds: float  # at least, from the rate of matrix products
-    valid_pairs: int
+if TYPE_CHECKING:
+    from pellucid.training.data import Data
+    from pellucid.training.settings import Settings
 
 
-def print_plan(plan: Plan) -> None:
+def print_plan(settings: Settings) -> None:
+    """Read the pairs, describe the model, and estimate the time from the rate of matrix products on this machine."""
+    from pellucid.training.api import check_budget, prepare_data, with_budget
+
+    check_budget(settings)
+    settings = with_budget(settings)
+    data = prepare_data(settings)
+    description = describe(data.model(settings.model))
     console = Console(highlight=False)
-    console.print(plan.report, markup=False)
-    print_description(console, "the model to train", plan.description)
-    for line in _estimate(plan):
-        console.print(line, markup=False)
+    console.print(data.report, markup=False)
+    print_description(console, "the model to train", description)
+    console.print("\n".join(_estimate(settings, data, description)), markup=False)
     console.print("Nothing was trained, and no run directory was created.")
 
 
-def _estimate(plan: Plan) -> list[str]:
-    train, (source, target) = plan.train, plan.tokens
+def _estimate(settings: Settings, data: Data, description: Description) -> list[str]:
+    train = settings.train
+    pairs = data.epoch_pairs(train.seed, 0)
+    source, target = (int(lengths.sum()) for lengths in data.corpus.lengths(pairs))
+    # Two operations per multiply-add; the backward pass does twice the work of the forward pass; R-Drop has two passes.
+    flops = (12 if train.r_drop else 6) * (
+        source * description.multiply_adds("source") + target * description.multiply_adds("target")
+    )
+    updates, seconds = -(-len(data.plan(train, epoch=0)) // train.accumulate), flops / matmul_rate()
     lines = [
-        f"an epoch: {plan.pairs:,} pairs, {source:,} source and {target:,} target tokens,",
-        f"  {counted(plan.updates, 'update')}, at least {duration(plan.seconds)} at the rate of matrix products "
-        "measured on this machine",
-        f"validation: {plan.valid_pairs:,} pairs, every {counted(train.validate_every, 'update')}",
+        f"an epoch: {len(pairs):,} pairs, {source:,} source and {target:,} target tokens,",
+        f"  {counted(updates, 'update')}, at least {duration(seconds)} (by the rate of matrix products here)",
+        f"validation: {len(data.valid_pairs):,} pairs, every {counted(train.validate_every, 'update')}",
     ]
     if train.epochs:
-        lines.append(f"budget: {counted(train.epochs, 'epoch')}, {duration(train.epochs * plan.seconds)} or more")
+        lines.append(f"budget: {counted(train.epochs, 'epoch')}, {duration(train.epochs * seconds)} or more")
     if train.steps:
-        epochs = train.steps / plan.updates
-        time = duration(epochs * plan.seconds)
+        epochs = train.steps / updates
+        time = duration(epochs * seconds)
         lines.append(f"budget: {counted(train.steps, 'update')} (about {epochs:,.1f} epochs), {time} or more")
     if train.minutes:
-        lines.append(f"budget: {train.minutes:g} minutes (at most {train.minutes * 60 / plan.seconds:,.1f} epochs)")
+        lines.append(f"budget: {train.minutes:g} minutes (at most {train.minutes * 60 / seconds:,.1f} epochs)")
     if train.patience:
         lines.append(f"budget: until {counted(train.patience, 'validation')} without a lower loss")
     return lines

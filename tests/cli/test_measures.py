@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from pellucid.cli import application
 from pellucid.errors import UserError
 from pellucid.evaluation.verify import EngineCheck, TextDifference
-from pellucid.terminal.verification import verdict
+from pellucid.terminal.evaluation import verdict
 
 Numbers = Callable[[str, int, int, int], list[str]]
 

@@ -1,10 +1,12 @@
-"""The test split of a generated corpus, as `evaluate --corpus` takes it."""
+"""The pairs that `score` and `evaluate` read."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from pellucid.cli.pairs import generated_test_pairs
+from pellucid.cli.pairs import generated_test_pairs, read_pairs
 from pellucid.errors import UserError
 from pellucid.text.generated import CORPORA
 
@@ -24,3 +26,24 @@ def test_a_corpus_of_several_directions_asks_for_one() -> None:
 def test_an_unknown_corpus_is_reported_with_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean 'dates'"):
         generated_test_pairs("date", (None, None))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((None, None, None, None), "no pairs given"),
+        ((Path("a.en"), None, Path("a.tsv"), None), "several sets of pairs are given"),
+        ((None, None, Path("a.tsv"), "dates"), "several sets of pairs are given"),
+        ((Path("a.en"), None, None, None), "--target: missing"),
+        ((None, Path("a.de"), None, None), "--source: missing"),
+    ],
+)
+def test_one_set_of_pairs_is_given(
+    given: tuple[Path | None, Path | None, Path | None, str | None], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        read_pairs(*given, (None, None))
+
+
+def test_a_generated_corpus_is_read_like_files() -> None:
+    assert read_pairs(None, None, None, "dates", (None, None)) == generated_test_pairs("dates", (None, None))

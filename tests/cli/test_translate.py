@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,22 @@ def test_json_and_tables(number_model: Path) -> None:
 def test_a_stream_prints_the_translation(number_model: Path) -> None:
     words = ["translate", "one two three", "--model", str(number_model), "--strategy", "greedy"]
     assert pellucid(*words, "--stream") == pellucid(*words)
+
+
+def test_each_piece_of_a_stream_is_printed_before_the_next_is_made(
+    number_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+
+    def stream(*_: object) -> Iterator[str]:
+        for piece in ("eins", " zwei"):
+            events.append(f"made {piece}")
+            yield piece
+
+    monkeypatch.setattr("pellucid.decode.translator.Translator.stream", stream)
+    monkeypatch.setattr("pellucid.cli.translate.write", lambda text: events.append(f"printed {text}"))
+    CliRunner().invoke(application(("translate",)), ["translate", "one", "--model", str(number_model), "--stream"])
+    assert events == ["made eins", "printed eins", "made  zwei", "printed  zwei", "printed \n"]
 
 
 def test_lines_can_be_counted_off_where_each_has_several_translations(number_model: Path) -> None:
