@@ -40,7 +40,7 @@ class CheckedStep:
             "name": self.step.name,
             "expression": self.step.expression,
             "verdict": self.verdict,
-            "stated": stated and like(stated.written, map(_plain, _flat(stated))),
+            "stated": stated and like(stated.written, map(_stated_item, items(stated.written))),
             "right": _nested(self.right),
             "from_stated": _nested(self.from_stated),
             "elements": self.elements,
@@ -58,11 +58,8 @@ class CheckedExample:
         return any(step.verdict == "wrong" for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "id": self.example.id,
-            "title": self.example.title,
-            "steps": [step.to_dict() for step in self.steps],
-        }
+        steps = [step.to_dict() for step in self.steps]
+        return {"id": self.example.id, "title": self.example.title, "steps": steps}
 
 
 def check(example: Example) -> CheckedExample:
@@ -128,28 +125,18 @@ def _verdict(working: Working, step: Step, carried_along: bool) -> CheckedStep:
 def _grades(stated: Stated, right: Value | None, from_stated: Value | None, carried_along: bool) -> NDArray[np.int64]:
     """For every number stated, which of VERDICTS it earns."""
     follows = stated.within_one(from_stated)
-    near = stated.within_one(right)
-    rounded = follows & (near | np.bool_(not carried_along))
-    grades = np.select([stated.within_half(right), rounded, follows], [0, 1, 2], default=3)
-    return np.asarray(grades, np.int64)
+    rounded = follows & (stated.within_one(right) | np.bool_(not carried_along))
+    return np.asarray(np.select([stated.within_half(right), rounded, follows], [0, 1, 2], default=3), np.int64)
 
 
-def _flat(stated: Stated) -> list[Any]:
-    """What is stated, item by item; None where nothing is."""
-    leaves = items(stated.written)
-    if stated.values is None:
-        return [None if leaf == UNSTATED else leaf if isinstance(leaf, str) else float(leaf) for leaf in leaves]
-    flat = zip(stated.values.ravel().tolist(), stated.known.ravel(), strict=True)
-    return [value if known else None for value, known in flat]
+def _stated_item(leaf: Any) -> Any:
+    return None if leaf == UNSTATED else _plain(leaf if isinstance(leaf, str) else float(leaf))
 
 
 def _nested(value: Value | None) -> Any:
-    if value is None:
-        return None
-    lists = value.tolist()
-    return like(lists, map(_plain, value.ravel().tolist()))
+    return None if value is None else like(value.tolist(), map(_plain, value.ravel().tolist()))
 
 
 def _plain(value: Any) -> Any:
     """JSON has no infinity and no nan: they become words."""
-    return value if value is None or isinstance(value, str) or np.isfinite(value) else str(value)
+    return value if isinstance(value, str) or np.isfinite(value) else str(value)

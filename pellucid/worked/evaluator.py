@@ -60,9 +60,8 @@ class MisfitError(ExpressionError):
 def parse(text: str) -> ast.expr:
     """The tree of an expression in which everything is allowed."""
     if len(text) > MOST_CHARACTERS:
-        raise ExpressionError(
-            f"the expression is too long ({len(text)} characters, at most {MOST_CHARACTERS})", 0, "make it two steps"
-        )
+        what = f"the expression is too long ({len(text)} characters, at most {MOST_CHARACTERS})"
+        raise ExpressionError(what, 0, "make it two steps")
     line = " ".join(text.splitlines()) if "\n" in text or "\r" in text else text
     indent = len(line) - len(line.lstrip())
     try:
@@ -92,24 +91,19 @@ def _allow(node: ast.expr, depth: int) -> None:
     if depth > MOST_DEPTH:
         raise ExpressionError("nested too deep", node.col_offset, "make it two steps")
     match node:
-        case ast.Constant(value=int() | float()) | ast.Name() | ast.BinOp(op=ast.MatMult()):
+        case ast.Constant(value=int() | float()) | ast.Name() | ast.UnaryOp(op=ast.USub() | ast.UAdd()):
             pass
-        case ast.BinOp(op=operator) if type(operator) in OPERATIONS:
+        case ast.List() | ast.Tuple() | ast.Subscript() | ast.Slice() | ast.Attribute(attr="T"):
             pass
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.List() | ast.Tuple() | ast.Subscript() | ast.Slice():
-            pass
-        case ast.Attribute(attr="T"):
+        case ast.BinOp(op=operator) if isinstance(operator, (ast.MatMult, *OPERATIONS)):
             pass
         case ast.Attribute(attr=name):
             raise ExpressionError(f"unknown attribute .{name}", node.col_offset, "only .T, the transpose, is known")
         case ast.Call(func=ast.Name(id=name)):
             _allow_call(node, name)
         case _:
-            raise ExpressionError(
-                f"{type(node).__name__} is not allowed in an expression",
-                node.col_offset,
-                "numbers, names, lists, + - * / // % ** @, .T, x[0] and " + ", ".join(FUNCTIONS) + " are",
-            )
+            allowed = f"numbers, names, lists, + - * / // % ** @, .T, x[0] and {', '.join(FUNCTIONS)} are"
+            raise ExpressionError(f"{type(node).__name__} is not allowed in an expression", node.col_offset, allowed)
     for child in children(node):
         _allow(child, depth + 1)
 
@@ -138,8 +132,7 @@ def children(node: ast.expr) -> Iterator[ast.expr]:
 
 def names(tree: ast.expr) -> list[ast.Name]:
     """The values an expression speaks of, in the order written."""
-    inner = [name for child in children(tree) for name in names(child)]
-    return [tree] if isinstance(tree, ast.Name) else inner
+    return [tree] if isinstance(tree, ast.Name) else [name for child in children(tree) for name in names(child)]
 
 
 def evaluate(
