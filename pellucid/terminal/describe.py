@@ -49,15 +49,14 @@ def _parts(console: Console, description: Description) -> Table:
     table = _table(console, "part", "shape", "weights", "biases", "multiply-adds")
     for part in description.components:
         if part.layers == 1 and ".layers." not in part.name:
-            table.add_row(_label(part, config), _shape(part), *_numbers(part.weights, part.biases, part.multiply_adds))
+            table.add_row(_label(part, config), *_row(part))
     for stack in ("encoder", "decoder"):
         inside = [part for part in description.components if part.name.startswith(f"{stack}.layers.")]
         layers = inside[0].layers
         table.add_section()
         table.add_row(f"{stack}, each of {layers} layers" if layers > 1 else f"{stack}, its one layer", style="bold")
         for part in inside:
-            numbers = _numbers(part.weights, part.biases, part.multiply_adds)
-            table.add_row(f"  {_label(part, config)}", _shape(part), *numbers)
+            table.add_row(f"  {_label(part, config)}", *_row(part))
         table.add_row("  all layers", "", *_sums(inside), style="bold")
     table.add_section()
     table.add_row("the model", "", *_sums(description.components), style="bold")
@@ -77,16 +76,13 @@ def _label(part: Component, config: ModelConfig) -> str:
     return name.replace("_", "-").replace(".", " ")
 
 
-def _shape(part: Component) -> str:
-    return " × ".join(f"{side:,}" for side in part.shape)
+def _row(part: Component) -> list[str]:
+    return [" × ".join(f"{side:,}" for side in part.shape), *_numbers(part.weights, part.biases, part.multiply_adds)]
 
 
 def _sums(parts: list[Component]) -> list[str]:
-    return _numbers(
-        sum(part.layers * part.weights for part in parts),
-        sum(part.layers * part.biases for part in parts),
-        sum(part.layers * part.multiply_adds for part in parts),
-    )
+    kinds = ("weights", "biases", "multiply_adds")
+    return _numbers(*(sum(part.layers * getattr(part, kind) for part in parts) for kind in kinds))
 
 
 def _numbers(*numbers: int) -> list[str]:
@@ -101,8 +97,7 @@ def _costs(console: Console, description: Description) -> Table:
     table.add_row("optimiser", _size(memory["optimiser"]), "in training: two per parameter (Adam)", end_section=True)
     table.add_row("cache per target token", _size(cache["target_token"]), "of each hypothesis")
     table.add_row("cache per source token", _size(cache["source_token"]), "shared by all hypotheses")
-    sentence = f"{SENTENCE} tokens on each side, beam {BEAM}"
-    table.add_row("cache of a sentence", _size(cache["sentence"]), sentence)
+    table.add_row("cache of a sentence", _size(cache["sentence"]), f"{SENTENCE} tokens on each side, beam {BEAM}")
     return table
 
 

@@ -9,8 +9,6 @@ from rich.table import Table
 
 from pellucid.evaluation.evaluate import Report
 
-SIGNIFICANT = 0.05  # a p-value below it
-
 
 def print_report(report: Report) -> None:
     console = Console(highlight=False)
@@ -18,7 +16,7 @@ def print_report(report: Report) -> None:
     console.print(_scores(report))
     for name, differences in report.differences.items():
         for each in differences:
-            verdict = "significant" if each.p_value < SIGNIFICANT else "not significant"
+            verdict = "significant" if each.p_value < 0.05 else "not significant"
             gain = f"{each.name} {each.score - each.baseline:+.2f}"
             console.print(f"{name} compared with {first.name}: {gain}, p = {each.p_value:.3f}: {verdict}", markup=False)
     console.print(f"\nchrF by number of source words, {first.name}", markup=False)
