@@ -58,11 +58,13 @@ def _section(title: str, about: str) -> RenderableType:
 
 def _tokens(side: str, tokens: Sequence[Token], width: int) -> RenderableType:
     """Each token with its number, as many in a line as fit."""
-    words = [Text.assemble((token.text, "bold"), (f" {token.id}", "dim")) for token in tokens]
-    bands = _bands([word.cell_len + 1 for word in words], width - 10)
-    lines = [Text("  ").join(words[place] for place in band) for band in bands]
-    heads = [Text(f"  {side}  ", "dim"), *[Text(" " * 10)] * (len(lines) - 1)]
-    return Group(*(head + line for head, line in zip(heads, lines, strict=True)))
+    lines = [Text.assemble((f"  {side}", "dim"))]
+    for token in tokens:
+        word = Text.assemble("  ", (token.text, "bold"), (f" {token.id}", "dim"))
+        if token is not tokens[0] and lines[-1].cell_len + word.cell_len + 2 > width:
+            lines.append(Text(" " * (2 + len(side))))
+        lines[-1].append_text(word)
+    return Group(*lines)
 
 
 def _alignment(trace: Trace, width: int) -> RenderableType:
@@ -93,17 +95,6 @@ def _aligned(trace: Trace, row: int, first: int) -> Text:
         token, weight = trace.source_tokens[column].text, weights[column]
         line.append(f"   {token}", _shade(weight)).append(f" {weight:.0%}", "dim")
     return line
-
-
-def _bands(sizes: Sequence[int], width: int) -> Iterator[list[int]]:
-    """Places beside each other as far as they fit, at least one at a time."""
-    band: list[int] = []
-    for place in range(len(sizes)):
-        if band and sum(sizes[each] + 1 for each in (*band, place)) > width:
-            yield band
-            band = []
-        band.append(place)
-    yield band
 
 
 def _steps(steps: Sequence[DecodingStep]) -> Table:

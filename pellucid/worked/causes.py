@@ -133,10 +133,9 @@ def _averaged(working: Working) -> Value | None:
     match working.tree:
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
             weights, values = (_value(side, working.stated_values) for side in (left, right))
-            averaged = (
-                weights is not None and values is not None and values.ndim < 3 and _distributions(weights, ROUNDING)
-            )
-            return values if averaged else None
+            if weights is None or values is None or values.ndim > 2 or not _distributions(weights, ROUNDING):
+                return None
+            return values
         case ast.Call(func=ast.Name(id="mean"), args=[argument], keywords=[]):
             values = _value(argument, working.stated_values)
             return None if values is None else values.reshape(-1)

@@ -6,6 +6,7 @@ The first gives the right value; the second distinguishes a new mistake from a c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -75,7 +76,9 @@ def check(example: Example) -> CheckedExample:
         except ExpressionError as error:
             problems.append(Problem(error.what, str(step.place.right(error.column)), error.remedy))
             right, misfit = None, ""
-        from_stated = _from_stated(step, stated)
+        from_stated = None
+        with suppress(ExpressionError):  # what is stated may ask for too much, where the truth does not
+            from_stated, _ = _recompute(step, stated)
         carried_along = bool(step.needs() & spoilt)
         result = _verdict(Working(step.tree, right, from_stated, true, stated, misfit), step, carried_along)
         checked.append(result)
@@ -97,13 +100,6 @@ def _recompute(step: Step, values: Mapping[str, Value | None]) -> tuple[Value | 
         return evaluate(step.tree, known), ""
     except MisfitError as error:
         return None, f"{error.what} (column {error.column + 1} of the expression)"
-
-
-def _from_stated(step: Step, stated: Mapping[str, Value | None]) -> Value | None:
-    try:
-        return _recompute(step, stated)[0]
-    except ExpressionError:  # what is stated may ask for too much, where the truth does not
-        return None
 
 
 def _verdict(working: Working, step: Step, carried_along: bool) -> CheckedStep:

@@ -178,6 +178,4 @@ def _float(leaf: Any) -> float:
 
 
 def _unit(leaf: Any) -> float:
-    if isinstance(leaf, Decimal) and leaf.is_finite():
-        return float(f"1e{leaf.as_tuple().exponent}")
-    return 1.0
+    return float(f"1e{leaf.as_tuple().exponent}") if isinstance(leaf, Decimal) and leaf.is_finite() else 1.0
