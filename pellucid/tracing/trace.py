@@ -35,8 +35,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Pool:
-    """What a rule of decoding would draw the next token from: the likeliest `size` tokens. Each would be drawn with
-    its own probability divided by theirs together."""
+    """What a decoding rule draws the next token from: the likeliest `size` tokens, their probabilities renormalised."""
 
     rule: Literal["greedy", "top_k", "top_p"]
     setting: float  # k, or p; greedy is top-k with 1

@@ -195,17 +195,14 @@ class _Reader:
             self.problems.append(Problem(error.what, str(place.right(error.column)), error.remedy))
             return parse("0")
         for name in names(tree):
-            if name.id not in known and name.id not in CONSTANTS:
+            if name.id not in known | CONSTANTS.keys():
                 remedy = "it comes in a later step" if name.id in later else nearest(name.id, sorted(known))
-                where = str(place.right(name.col_offset))
-                self.problems.append(Problem(f"unknown name {name.id!r}", where, remedy))
+                self.problems.append(Problem(f"unknown name {name.id!r}", str(place.right(name.col_offset)), remedy))
         return tree
 
     def _stated(self, table: dict[str, Any], section: str) -> Stated | None:
-        if "stated" not in table:
-            return None
         try:
-            stated = read_stated(table["stated"])
+            stated = read_stated(table.get("stated", UNSTATED))
             return None if all(leaf == UNSTATED for leaf in items(stated.written)) else stated
         except ValueError as error:
             self._problem(str(error), section, "stated", f'numbers, words in quotes, lists; "{UNSTATED}": not stated')
