@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from rich.tree import Tree
 
 from pellucid.terminal.encoding import printable
-from pellucid.tracing.trace import ATTENTIONS, Attention, Beam, Candidate, DecodingStep, Head, Node, Token, Trace
+from pellucid.tracing.trace import ATTENTIONS, Attention, Beam, DecodingStep, Head, Node, Token, Trace
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 WORDS: dict[Attention, str] = {
@@ -22,7 +22,6 @@ WORDS: dict[Attention, str] = {
 }
 WIDEST = 8  # cells of a column of the alignment
 OTHERS = 3  # candidates beside the chosen one
-NEXT_BEST = 4  # the column of the steps that gives way in a narrow terminal
 MOST_STEPS = 64
 
 
@@ -59,11 +58,13 @@ def _section(title: str, about: str) -> RenderableType:
 
 def _tokens(side: str, tokens: Sequence[Token], width: int) -> RenderableType:
     """Each token with its number, as many in a line as fit."""
-    words = [Text.assemble((token.text, "bold"), (f" {token.id}", "dim")) for token in tokens]
-    bands = _bands([word.cell_len + 1 for word in words], width - 10)
-    lines = [Text("  ").join(words[place] for place in band) for band in bands]
-    heads = [Text(f"  {side}  ", "dim"), *[Text(" " * 10)] * (len(lines) - 1)]
-    return Group(*(head + line for head, line in zip(heads, lines, strict=True)))
+    lines = [Text.assemble((f"  {side}", "dim"))]
+    for token in tokens:
+        word = Text.assemble("  ", (token.text, "bold"), (f" {token.id}", "dim"))
+        if token is not tokens[0] and lines[-1].cell_len + word.cell_len + 2 > width:
+            lines.append(Text(" " * (2 + len(side))))
+        lines[-1].append_text(word)
+    return Group(*lines)
 
 
 def _alignment(trace: Trace, width: int) -> RenderableType:
@@ -91,29 +92,18 @@ def _aligned(trace: Trace, row: int, first: int) -> Text:
     weights = trace.alignment[row]
     line = Text("  ").append(_fitted(trace.target_out[row].text, first, right=True), "bold")
     for column in (-weights).argsort(kind="stable")[:4].tolist():
-        weight = float(weights[column])
-        line.append(f"   {trace.source_tokens[column].text}", _shade(weight)).append(f" {weight:.0%}", "dim")
+        token, weight = trace.source_tokens[column].text, weights[column]
+        line.append(f"   {token}", _shade(weight)).append(f" {weight:.0%}", "dim")
     return line
-
-
-def _bands(sizes: Sequence[int], width: int) -> Iterator[list[int]]:
-    """Places beside each other as far as they fit, at least one at a time."""
-    band: list[int] = []
-    for place in range(len(sizes)):
-        if band and sum(sizes[each] + 1 for each in (*band, place)) > width:
-            yield band
-            band = []
-        band.append(place)
-    yield band
 
 
 def _steps(steps: Sequence[DecodingStep]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    for place, (style, least) in enumerate((("dim", 5), ("bold", 5), ("", 17), ("dim", 7), ("", 12), ("dim", 9))):
-        table.add_column(style=style, no_wrap=place != NEXT_BEST, min_width=least)
-    table.add_row(
-        "", *(Text(heading, "dim") for heading in ("token", "probability", "entropy", "next best", "top-p 0.9"))
-    )
+    for style, least in (("dim", 5), ("bold", 5), ("", 17), ("dim", 7), ("", 12), ("dim", 9)):
+        table.add_column(style=style, no_wrap=True, min_width=least)
+    table.columns[4].no_wrap = False  # the next best give way in a narrow terminal
+    headings = ("", "token", "probability", "entropy", "next best", "top-p 0.9")
+    table.add_row(*(Text(heading, "dim") for heading in headings))
     for position, step in enumerate(steps[:MOST_STEPS]):
         probability = step.chosen.probability
         others = [each for each in step.candidates if each.id != step.chosen.id and each.probability >= 0.001][:OTHERS]
@@ -122,7 +112,7 @@ def _steps(steps: Sequence[DecodingStep]) -> Table:
             step.chosen.text + (" ≠" if step.differs else ""),
             Text(f"{BLOCKS[-1] * round(probability * 10):<10} {probability:6.1%}", _shade(max(0.3, probability))),
             f"{step.entropy:.1f}",
-            Text("  ").join(map(_candidate, others)),
+            Text("  ").join(Text.assemble(each.text, (f" {each.probability:.1%}", "dim")) for each in others),
             f"from {step.pools[-1].size}",
         )
     if len(steps) > MOST_STEPS:
@@ -130,15 +120,8 @@ def _steps(steps: Sequence[DecodingStep]) -> Table:
     return table
 
 
-def _candidate(candidate: Candidate) -> Text:
-    return Text.assemble(candidate.text, (f" {candidate.probability:.1%}", "dim"))
-
-
 def _heads(trace: Trace) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    for _ in range(trace.config.heads):
-        table.add_column(no_wrap=True)
+    table = Table.grid(*(Column(no_wrap=True) for _ in range(1 + trace.config.heads)), padding=(0, 2, 0, 0))
     table.add_row("", *(Text(f"head {head}", "dim") for head in range(trace.config.heads)))
     for part in ATTENTIONS:
         for layer in range(trace.layers(part)):
@@ -177,8 +160,7 @@ def _line(run: Sequence[Node], continued: bool, width: int) -> Text:
     words = Text(" ".join(node.text for node in run), "bold" if last.best else "")
     words.truncate(max(20, width // 2), overflow="ellipsis")
     if last.fate == "ended":
-        style = "green" if last.best else ""
-        return words.append(f"  {last.score:.3f}{' ★' if last.best else ''}", style)
+        return words.append(f"  {last.score:.3f} ★", "green") if last.best else words.append(f"  {last.score:.3f}")
     return words if continued else words.append(f"  {last.score:.3f} ✗", "dim")
 
 

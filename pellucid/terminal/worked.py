@@ -55,16 +55,13 @@ def _values(checked: CheckedStep, width: int) -> Table:
     """What is stated, what is right and, where it differs, what follows from the stated steps."""
     stated = checked.step.stated
     digits = stated_decimals(stated)
-    blocks: list[tuple[str, Text]] = []
-    if stated is not None:
-        blocks.append(("stated", _stated(stated, checked.elements)))
-    if checked.verdict != "right":
-        if checked.right is not None:
-            blocks.append(("right", _computed(checked.right, digits)))
-        if checked.from_stated is not None and not same(checked.right, checked.from_stated):
-            blocks.append(("from the stated steps", _computed(checked.from_stated, digits)))
-    if checked.verdict == "right":
-        blocks = [("", numbers) for _, numbers in blocks]
+    if checked.verdict == "right" and stated is not None:
+        return _side_by_side([("", _stated(stated, checked.elements))], width)
+    blocks = [] if stated is None else [("stated", _stated(stated, checked.elements))]
+    if checked.right is not None:
+        blocks.append(("right", _computed(checked.right, digits)))
+    if checked.from_stated is not None and not same(checked.right, checked.from_stated):
+        blocks.append(("from the stated steps", _computed(checked.from_stated, digits)))
     return _side_by_side(blocks, width)
 
 
@@ -83,14 +80,12 @@ def _side_by_side(blocks: list[tuple[str, Text]], width: int) -> Table:
 def _stated(stated: Stated, elements: Any) -> Text:
     """Numbers as written, each with the mark of its verdict unless it is right."""
     verdicts = [verdict or "" for verdict in items(elements)]
-    cells = []
-    for leaf, verdict in zip(items(stated.written), verdicts, strict=True):
-        mark = MARKS[verdict] if verdict in ("rounded", "carried", "wrong") else " "
-        cells.append(((as_written(leaf), mark), STYLES[verdict]))
-    marked = any(mark != " " for (_, mark), _ in cells)
-    texts = [(text + (f" {mark}" if marked else ""), style) for (text, mark), style in cells]
+    marks = [f" {MARKS[verdict]}" if verdict in ("rounded", "carried", "wrong") else "  " for verdict in verdicts]
+    if not "".join(marks).strip():
+        marks = [""] * len(marks)
+    texts = [as_written(leaf) + mark for leaf, mark in zip(items(stated.written), marks, strict=True)]
     shape = stated.values.shape if stated.values is not None else (len(texts),)
-    return _rows(texts, shape)
+    return _rows([(text, STYLES[verdict]) for text, verdict in zip(texts, verdicts, strict=True)], shape)
 
 
 def _computed(value: Value, digits: int | None) -> Text:

@@ -9,18 +9,14 @@ import numpy as np
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines.batches import restricted
 from pellucid.decode.engines.reference import ReferenceEngine
-from pellucid.decode.hypotheses import Hypothesis, Ranking, Sentence
+from pellucid.decode.hypotheses import Ranking, Sentence
 from pellucid.decode.search import search
 from pellucid.text.tokenizer import Tokenizer
 from pellucid.tracing.trace import Beam, Fate, Finished, Node
 
 
 def traced_beam_search(
-    engine: ReferenceEngine,
-    sentence: Sentence,
-    config: DecodeConfig,
-    tokenizer: Tokenizer,
-    engine_found: Sequence[int],
+    engine: ReferenceEngine, sentence: Sentence, config: DecodeConfig, tokenizer: Tokenizer, engine_found: Sequence[int]
 ) -> Beam:
     """Search again with the reference and keep the whole tree. `engine_found` is what the engine's search found."""
     model, restriction = engine.model, engine.restriction
@@ -36,7 +32,7 @@ def traced_beam_search(
         width=config.beam,
         length_penalty=config.length_penalty,
         nodes=tree(rankings, config.length_penalty, best, tokenizer),
-        finished=tuple(_finished(hypothesis, tokenizer) for hypothesis in found),
+        finished=tuple(Finished(tokenizer.decode(each.tokens), each.score, each.ended) for each in found),
         agrees=best == list(engine_found),
     )
 
@@ -71,7 +67,3 @@ def path(nodes: Sequence[Node], place: int) -> Iterator[Node]:
     while place >= 0:
         yield nodes[place]
         place = nodes[place].parent
-
-
-def _finished(hypothesis: Hypothesis, tokenizer: Tokenizer) -> Finished:
-    return Finished(tokenizer.decode(hypothesis.tokens), hypothesis.score, hypothesis.ended)

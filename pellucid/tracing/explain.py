@@ -46,7 +46,8 @@ def explain(
     found = best.with_end
     output = found if target_text is None else _given(translator, target_text)
 
-    reference = _reference(translator)
+    reference = translator.open("reference")
+    assert isinstance(reference, ReferenceEngine)
     values, masks = _record(reference.model, ids, output)
     target_tokenizer = translator.tokenizers.target
     return Trace(
@@ -73,15 +74,12 @@ def explain(
 
 def _sentence(translator: Translator, source: SourceText, whole: bool) -> tuple[str, Sentence, tuple[str, ...]]:
     """The sentence to explain: its text, its ids, and what a reader should know of it."""
-    split = False if whole else None
-    [document] = read_documents([source], translator.tokenizers, translator.length_limit, split)
+    [document] = read_documents([source], translator.tokenizers, translator.length_limit, False if whole else None)
     spans = [(span.text, span.sentence) for span in document.spans if span.sentence is not None]
     if not spans:
         raise UserError("there is nothing to translate in it", "text", "give a sentence")
-    notes = list(document.notes)
-    if len(spans) > 1:
-        notes.append(f"the text is translated in {len(spans)} parts; this is the trace of the first")
-    return *spans[0], tuple(notes)
+    parts = f"the text is translated in {len(spans)} parts; this is the trace of the first"
+    return *spans[0], (*document.notes, *([parts] if len(spans) > 1 else []))
 
 
 def _given(translator: Translator, text: str) -> list[int]:
@@ -90,12 +88,6 @@ def _given(translator: Translator, text: str) -> list[int]:
         what = f"{len(ids)} tokens are more than the {translator.max_tokens} that can be explained"
         raise UserError(what, "target_text", "give a shorter one")
     return ids
-
-
-def _reference(translator: Translator) -> ReferenceEngine:
-    engine = translator.open("reference")
-    assert isinstance(engine, ReferenceEngine)
-    return engine
 
 
 def _record(

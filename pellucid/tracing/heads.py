@@ -15,8 +15,7 @@ def align(values: Mapping[str, Array], config: ModelConfig) -> Array:
     """Mean weight of all heads of the last but one cross-attention, (target, source): the layer that is known to
     follow the words best; the last one gathers what the next token needs, from wherever it is."""
     layer = max(0, config.decoder_layers - 2)
-    alignment: Array = values[f"decoder.layers.{layer}.cross_attention.weights"].mean(axis=0)
-    return alignment
+    return np.asarray(values[f"decoder.layers.{layer}.cross_attention.weights"].mean(axis=0))
 
 
 def heads(values: Mapping[str, Array], config: ModelConfig) -> tuple[Head, ...]:
@@ -32,6 +31,7 @@ def heads(values: Mapping[str, Array], config: ModelConfig) -> tuple[Head, ...]:
 
 def describe_head(part: Attention, layer: int, head: int, weights: Array) -> Head:
     """The mean weights of one head, (query, key), by relative position."""
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     to_itself = part != "decoder.cross_attention"  # in cross-attention queries and keys are different sequences
     return Head(
         part=part,
@@ -42,7 +42,7 @@ def describe_head(part: Attention, layer: int, head: int, weights: Array) -> Hea
         next=_diagonal(weights, 1) if part == "encoder.self_attention" else None,
         first=float(weights[:, 0].mean()),
         end=float(weights[:, -1].mean()) if part != "decoder.self_attention" else None,
-        spread=_spread(weights),
+        spread=float(np.exp(-(weights * logs).sum(axis=-1).mean())),
     )
 
 
@@ -50,8 +50,3 @@ def _diagonal(weights: Array, offset: int) -> float | None:
     """Mean weight of the keys `offset` places after their query; None if no query has such a key."""
     diagonal = np.diagonal(weights, offset)
     return float(diagonal.mean()) if diagonal.size else None
-
-
-def _spread(weights: Array) -> float:
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return float(np.exp(-(weights * logs).sum(axis=-1).mean()))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pellucid.errors import UserError
 from pellucid.reference.functions import Array
-from pellucid.tracing.trace import ATTENTIONS, Attention, Node, Token, Trace
+from pellucid.tracing.trace import ATTENTIONS, Attention, Token, Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,20 +66,18 @@ def _heads(trace: Trace, part: Attention) -> Figure:
 def _alignment(trace: Trace) -> Figure:
     source, target = trace.source_tokens[:MOST_POSITIONS], trace.target_out[:MOST_POSITIONS]
     weights = trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]
-    figure = _figure(
-        1.8 + 0.42 * len(source), 1.5 + 0.32 * len(target), "Alignment: rows are target tokens, columns source tokens"
-    )
+    title = "Alignment: rows are target tokens, columns source tokens"
+    figure = _figure(1.8 + 0.42 * len(source), 1.5 + 0.32 * len(target), title)
     plot = figure.subplots()
     _heatmap(plot, weights)
     plot.xaxis.tick_top()
     _label(plot, source, target, size=9)
     plot.tick_params(axis="x", labeltop=True, labelbottom=False)
     if weights.size <= 900:  # more numbers are not readable
-        for row, values in enumerate(weights):
-            for column, weight in enumerate(values):
-                if weight >= 0.05:
-                    colour = "white" if weight > 0.35 else INK
-                    plot.text(column, row, f"{weight:.0%}", ha="center", va="center", fontsize=6.5, color=colour)
+        for row, column in np.argwhere(weights >= 0.05).tolist():
+            weight = weights[row, column]
+            colour = "white" if weight > 0.35 else INK
+            plot.text(column, row, f"{weight:.0%}", ha="center", va="center", fontsize=6.5, color=colour)
     return figure
 
 
@@ -85,16 +86,16 @@ def _beam(trace: Trace) -> Figure:
     from matplotlib.patches import PathPatch
 
     nodes = [node for node in trace.beam.nodes if node.step < MOST_POSITIONS]
-    rows = _rows(nodes)
+    # The row of a node is its rank among those of its step.
+    rows = [row for _, step in groupby(nodes, lambda node: node.step) for row, _ in enumerate(step)]
     figure = _figure(1 + 1.05 * (1 + nodes[-1].step), 1.4 + 0.32 * (1 + max(rows)), f"Beam of {trace.beam.width}")
     plot = figure.subplots()
     for node, row in zip(nodes, rows, strict=True):
         colour = BEST if node.best else LINE if node.fate == "died" else QUIET
         if node.parent >= 0:
             line = _curve((node.step - 0.68, rows[node.parent]), (node.step - 0.32, row))
-            plot.add_patch(
-                PathPatch(line, fill=False, edgecolor=colour, linewidth=2 if node.best else 0.7, zorder=1 + node.best)
-            )
+            width = 2 if node.best else 0.7
+            plot.add_patch(PathPatch(line, fill=False, edgecolor=colour, linewidth=width, zorder=1 + node.best))
         weight = "bold" if node.best or node.fate == "ended" else "normal"
         text = plot.text(node.step, row, _plain(node.text), ha="center", va="center", fontsize=8, weight=weight)
         text.set_color(BEST if node.best else "#a8a298" if node.fate == "died" else INK)
@@ -103,13 +104,10 @@ def _beam(trace: Trace) -> Figure:
     plot.set_xlim(-0.6, nodes[-1].step + 0.6)
     plot.set_ylim(max(rows) + 0.7, -0.7)
     plot.axis("off")
-    figure.text(
-        0.01,
-        0.01,
-        "blue: the best hypothesis; black: others that were kept; grey: pruned; a number: the score of a finished one",
-        size=6.5,
-        color=QUIET,
+    kinds = (
+        "blue: the best hypothesis; black: others that were kept; grey: pruned; a number: the score of a finished one"
     )
+    figure.text(0.01, 0.01, kinds, size=6.5, color=QUIET)
     return figure
 
 
@@ -120,15 +118,6 @@ def _curve(start: tuple[float, float], end: tuple[float, float]) -> Curve:
     middle = (start[0] + end[0]) / 2
     places = [start, (middle, start[1]), (middle, end[1]), end]
     return Curve(places, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
-
-
-def _rows(nodes: Sequence[Node]) -> list[int]:
-    """The rank of each node among those of its step."""
-    rows: list[int] = []
-    for place, node in enumerate(nodes):
-        first = place == 0 or nodes[place - 1].step != node.step
-        rows.append(0 if first else rows[-1] + 1)
-    return rows
 
 
 def _figure(width: float, height: float, title: str) -> Figure:

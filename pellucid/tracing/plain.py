@@ -31,19 +31,12 @@ LOGITS = "output.logits"
 def plain(trace: Trace) -> dict[str, Any]:
     values = {name: value for name, value in trace.values.items() if name != LOGITS}
     features = fitting_features(values)
+    unchanged = ("text", "translation", "source", "target", "given", "model", "engine")
     return {
-        "text": trace.text,
-        "translation": trace.translation,
-        "source": trace.source,
-        "target": trace.target,
-        "given": trace.given,
-        "model": trace.model,
-        "engine": trace.engine,
+        **{name: getattr(trace, name) for name in unchanged},
         "config": trace.config.to_dict(),
         "notes": list(trace.notes),
-        "source_tokens": [asdict(token) for token in trace.source_tokens],
-        "target_in": [asdict(token) for token in trace.target_in],
-        "target_out": [asdict(token) for token in trace.target_out],
+        **{side: [*map(asdict, getattr(trace, side))] for side in ("source_tokens", "target_in", "target_out")},
         "alignment": rounded(trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]),
         "steps": [_short(asdict(step)) for step in trace.steps],
         "beam": _short(asdict(trace.beam)),
@@ -51,11 +44,7 @@ def plain(trace: Trace) -> dict[str, Any]:
         "masks": {part: mask[:MOST_POSITIONS, :MOST_POSITIONS].tolist() for part, mask in trace.masks.items()},
         "kept": {"positions": MOST_POSITIONS, "features": WHOLE * features, "head_features": features},
         "values": {
-            name: {
-                "axes": list(axes(name)),
-                "shape": list(value.shape),
-                "values": rounded(cut(name, value, features)),
-            }
+            name: {"axes": [*axes(name)], "shape": [*value.shape], "values": rounded(cut(name, value, features))}
             for name, value in values.items()
         },
     }
@@ -81,13 +70,9 @@ def cut(name: str, value: Array, features: int) -> Array:
 def fitting_features(values: dict[str, Array]) -> int:
     """How many features of a head's vectors may be kept."""
     features: int = max(value.shape[-1] for value in values.values())
-    while features > FEWEST_FEATURES and _numbers(values, features) > NUMBERS:
+    while features > FEWEST_FEATURES and sum(cut(*item, features).size for item in values.items()) > NUMBERS:
         features //= 2
     return max(features, FEWEST_FEATURES)
-
-
-def _numbers(values: dict[str, Array], features: int) -> int:
-    return sum(cut(name, value, features).size for name, value in values.items())
 
 
 def rounded(value: Array) -> list[Any]:

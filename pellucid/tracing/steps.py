@@ -28,7 +28,9 @@ def steps(
     """One step for every output token. `engine_logits` (target, vocabulary) are those of the engine."""
     logits = values["output.logits"]  # (target, vocabulary)
     probabilities, engine_probabilities = softmax(logits), softmax(engine_logits)
-    by_layer = [softmax(model.lens(x)) for x in _handed_on(model, values)]  # each (target, vocabulary)
+    last = "sum" if model.config.norm_place == "pre" else "norm"  # what a layer hands on to the next
+    outputs = [values[f"decoder.layers.{n}.feed_forward_residual.{last}"] for n in range(model.config.decoder_layers)]
+    by_layer = [softmax(model.lens(x)) for x in outputs]  # each (target, vocabulary)
     found = []
     for position, token in enumerate(output):
         here, engine_here = probabilities[position], engine_probabilities[position]
@@ -57,18 +59,8 @@ def pools(logits: Array) -> tuple[Pool, ...]:
         ("top_k", float(TOP_K)): filters.top_k(logits, TOP_K),
         ("top_p", TOP_P): filters.top_p(logits, TOP_P),
     }
-    return tuple(
-        Pool(rule, setting, int(np.isfinite(scores).sum()), float(probabilities[np.isfinite(scores)].sum()))  # type: ignore[arg-type]
-        for (rule, setting), scores in filtered.items()
-    )
-
-
-def _handed_on(model: Transformer, values: Mapping[str, Array]) -> list[Array]:
-    """The output of each decoder layer: (target, d_model)."""
-    last = "sum" if model.config.norm_place == "pre" else "norm"
-    return [
-        values[f"decoder.layers.{layer}.feed_forward_residual.{last}"] for layer in range(model.config.decoder_layers)
-    ]
+    likely = [(rule, setting, probabilities[np.isfinite(scores)]) for (rule, setting), scores in filtered.items()]
+    return tuple(Pool(rule, setting, pool.size, float(pool.sum())) for rule, setting, pool in likely)  # type: ignore[arg-type]
 
 
 def _reading(layer: int, probabilities: Array, output: int, tokenizer: Tokenizer) -> Reading:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pellucid.config import ModelConfig
 from pellucid.reference.functions import Array, Mask
 
 Attention = Literal["encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"]
-ATTENTIONS: tuple[Attention, ...] = ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention")
+ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 Fate = Literal["lived", "ended", "died"]
 
 
@@ -35,8 +35,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Pool:
-    """What a rule of decoding would draw the next token from: the likeliest `size` tokens. Each would be drawn with
-    its own probability divided by theirs together."""
+    """What a decoding rule draws the next token from: the likeliest `size` tokens, their probabilities renormalised."""
 
     rule: Literal["greedy", "top_k", "top_p"]
     setting: float  # k, or p; greedy is top-k with 1
@@ -104,8 +103,7 @@ class Beam:
 
 @dataclass(frozen=True)
 class Head:
-    """Where one attention head attends to: the mean weight of its queries that have such a key, None where it has no
-    meaning."""
+    """Where one attention head attends to: the mean weight of its queries that have such a key, None if meaningless."""
 
     part: Attention
     layer: int
@@ -120,10 +118,9 @@ class Head:
     @property
     def mainly(self) -> str:
         """Where more than half of its weight goes; empty: nowhere in particular."""
-        weights = {"itself": self.itself, "previous": self.previous, "next": self.next, "end": self.end}
-        weights["first"] = self.first
-        name, weight = max(weights.items(), key=lambda item: item[1] or 0.0)
-        return name if (weight or 0.0) > 0.5 else ""
+        weights = {name: getattr(self, name) or 0.0 for name in ("itself", "previous", "next", "end", "first")}
+        name, weight = max(weights.items(), key=lambda item: item[1])
+        return name if weight > 0.5 else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +157,7 @@ class Trace:
     def tokens(self, part: Attention) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
         """The tokens that ask (queries) and those that are looked at (keys)."""
         queries = self.source_tokens if part == "encoder.self_attention" else self.target_in
-        keys = self.target_in if part == "decoder.self_attention" else self.source_tokens
-        return queries, keys
+        return queries, self.target_in if part == "decoder.self_attention" else self.source_tokens
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, cut to a bounded size (see `pellucid.tracing.plain`)."""
@@ -174,6 +170,7 @@ class Trace:
 
     def to_html(self) -> str:
         """A report in one file that needs nothing else: no network, no other file."""
-        from pellucid.tracing.report import page
+        from pellucid.web.bundle import offline_page
 
-        return page(self)
+        title = f"{self.text} → {self.translation}"
+        return offline_page(title, self.to_json(), "report.js", "theme.css", "trace/trace.css")

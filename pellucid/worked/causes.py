@@ -6,7 +6,7 @@ A cause is reported only when the slip gives what is stated, or when what is sta
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,18 +36,13 @@ class Working:
 
 def cause_of(stated: Stated, wrong: Places, working: Working) -> str | None:
     """The likely cause of a wrong step: a slip that explains every number of it comes before a law that is broken."""
-    if (slip := slip_that_explains(stated, working)) is not None:
-        return slip
-    if (misfit := shape_that_does_not_fit(stated, working)) is not None:
-        return misfit
-    laws: tuple[Callable[[Stated, Places, Working], str | None], ...] = (
-        copied_row,
-        no_distribution,
-        outside_the_range,
-        broken_symmetry,
-        no_angle,
-    )
-    return next((cause for law in laws if (cause := law(stated, wrong, working)) is not None), None)
+    if cause := slip_that_explains(stated, working) or shape_that_does_not_fit(stated, working):
+        return cause
+    if stated.values is None or stated.values.dtype.kind != "f":
+        return None  # the laws are about numbers
+    laws = (copied_row, no_distribution, outside_the_range, broken_symmetry, no_angle)
+    causes = (law(stated.values, stated.unit, wrong, working) for law in laws)
+    return next(filter(None, causes), None)
 
 
 def slip_that_explains(stated: Stated, working: Working) -> str | None:
@@ -85,17 +80,17 @@ def shape_that_does_not_fit(stated: Stated | None, working: Working) -> str | No
     return f"a shape that does not fit: stated is {_shape(stated.values)}, right is {_shape(expected)}"
 
 
-def copied_row(stated: Stated, wrong: Places, working: Working) -> str | None:
+def copied_row(stated: Value, _: Value, wrong: Places, working: Working) -> str | None:
     """A wrong row that stands elsewhere: in the same matrix, or in a value the expression speaks of."""
-    if stated.values is None or stated.values.dtype.kind != "f" or stated.values.ndim not in (1, 2):
+    if stated.ndim not in (1, 2):
         return None
-    rows, bad = _rows(stated.values), _rows(wrong).any(axis=1)
+    rows = np.atleast_2d(stated)
     sources = {"": rows}
     for name in dict.fromkeys(name.id for name in names(working.tree)):
         value = working.stated_values.get(name)
         if value is not None and value.dtype.kind == "f" and value.ndim in (1, 2) and value.shape[-1] > 1:
-            sources[name] = _rows(value)
-    for place in np.flatnonzero(bad):
+            sources[name] = np.atleast_2d(value)
+    for place in np.flatnonzero(np.atleast_2d(wrong).any(axis=1)):
         for name, candidates in sources.items():
             for other, candidate in enumerate(candidates):
                 if (name or other != place) and candidate.size > 1 and np.array_equal(rows[place], candidate):
@@ -103,34 +98,31 @@ def copied_row(stated: Stated, wrong: Places, working: Working) -> str | None:
     return None
 
 
-def no_distribution(stated: Stated, wrong: Places, working: Working) -> str | None:
+def no_distribution(stated: Value, unit: Value, wrong: Places, working: Working) -> str | None:
     """Rows that should sum to 1, further from it than rounding leads."""
     expected = working.from_stated if working.from_stated is not None else working.right
-    if stated.values is None or expected is None or not fits(stated.values, expected) or expected.dtype.kind != "f":
+    if expected is None or not fits(stated, expected):
         return None
     if expected.ndim == 0:  # `sum(p)`, stated to be 1
         summed = isinstance(working.tree, ast.Call) and ast.unparse(working.tree.func) == "sum"
-        claimed = summed and float(stated.values) == 1
+        claimed = summed and float(stated) == 1
         return f"a distribution that does not sum to 1: it sums to {float(expected):.6g}" if claimed else None
     if not _distributions(expected, EXACT):
         return None
-    sums, slack = _rows(stated.values).sum(axis=1), _rows(stated.unit).sum(axis=1) / 2
-    for place in np.flatnonzero(_rows(wrong).any(axis=1) & (np.abs(sums - 1) > slack * (1 + 1e-6))):
+    sums, slack = np.atleast_2d(stated).sum(axis=1), np.atleast_2d(unit).sum(axis=1) / 2
+    for place in np.flatnonzero(np.atleast_2d(wrong).any(axis=1) & (np.abs(sums - 1) > slack * (1 + 1e-6))):
         return f"a distribution that does not sum to 1: row {place} sums to {sums[place]:.6g}"
     return None
 
 
-def outside_the_range(stated: Stated, wrong: Places, working: Working) -> str | None:
+def outside_the_range(stated: Value, unit: Value, wrong: Places, working: Working) -> str | None:
     """Averages below every value they average, or above: no weights give them."""
     averaged = _averaged(working)
-    if averaged is None or stated.values is None or stated.values.dtype.kind != "f":
+    if averaged is None or stated.ndim > 2 or stated.shape[-1:] != averaged.shape[1:]:
         return None
     low, high = averaged.min(axis=0), averaged.max(axis=0)
-    if stated.values.ndim > 2 or stated.values.shape[-1:] != low.shape:
-        return None
-    outside = wrong & ((stated.values < low - stated.unit / 2) | (stated.values > high + stated.unit / 2))
-    for place in np.argwhere(outside):
-        number, column = float(stated.values[tuple(place)]), int(place[-1]) if place.size else 0
+    for place in np.argwhere(wrong & ((stated < low - unit / 2) | (stated > high + unit / 2))):
+        number, column = float(stated[tuple(place)]), int(place[-1]) if place.size else 0
         bounds = f"{np.ravel(low)[column]:.6g} to {np.ravel(high)[column]:.6g}"
         return f"an average outside the range of its inputs: {number:.6g} is not within {bounds}"
     return None
@@ -141,31 +133,30 @@ def _averaged(working: Working) -> Value | None:
     match working.tree:
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
             weights, values = (_value(side, working.stated_values) for side in (left, right))
-            averaged = (
-                weights is not None and values is not None and values.ndim < 3 and _distributions(weights, ROUNDING)
-            )
-            return values if averaged else None
+            if weights is None or values is None or values.ndim > 2 or not _distributions(weights, ROUNDING):
+                return None
+            return values
         case ast.Call(func=ast.Name(id="mean"), args=[argument], keywords=[]):
             values = _value(argument, working.stated_values)
             return None if values is None else values.reshape(-1)
     return None
 
 
-def broken_symmetry(stated: Stated, wrong: Places, working: Working) -> str | None:
+def broken_symmetry(stated: Value, unit: Value, wrong: Places, working: Working) -> str | None:
     """A matrix that must equal its transpose and does not."""
     expected = working.from_stated if working.from_stated is not None else working.right
-    if stated.values is None or expected is None or not fits(stated.values, expected) or expected.dtype.kind != "f":
+    if expected is None or not fits(stated, expected):
         return None
     if expected.ndim != 2 or expected.shape[0] != expected.shape[1] or not np.allclose(expected, expected.T, 1e-9, 0):
         return None
-    apart = np.abs(stated.values - stated.values.T) > (stated.unit + stated.unit.T) / 2 * (1 + 1e-6)
+    apart = np.abs(stated - stated.T) > (unit + unit.T) / 2 * (1 + 1e-6)
     for row, column in np.argwhere(apart & (wrong | wrong.T)):
-        pair = f"{stated.values[row, column]:.6g} and {stated.values[column, row]:.6g}"
+        pair = f"{stated[row, column]:.6g} and {stated[column, row]:.6g}"
         return f"a broken symmetry: {pair} face each other across the diagonal and should be equal"
     return None
 
 
-def no_angle(stated: Stated, wrong: Places, working: Working) -> str | None:
+def no_angle(stated: Value, unit: Value, wrong: Places, working: Working) -> str | None:
     """Two numbers added by a sinusoidal position that are not the sine and the cosine of one angle."""
     match working.tree:
         case ast.BinOp(left=left, op=ast.Add(), right=right) if ast.unparse(right).startswith("sinusoidal("):
@@ -175,11 +166,12 @@ def no_angle(stated: Stated, wrong: Places, working: Working) -> str | None:
         case _:
             return None
     before = _value(rest, working.stated_values)
-    if stated.values is None or before is None or not fits(stated.values, before) or before.shape[-1:] < (2,):
+    if before is None or not fits(stated, before) or before.shape[-1:] < (2,):
         return None
-    added, unit = stated.values - before, stated.unit[..., 1::2]
-    sines, cosines = added[..., 0 : 2 * unit.shape[-1] : 2], added[..., 1::2]
-    off = np.abs(np.hypot(sines, cosines) - 1) > 2 * unit  # further than rounding leads
+    added = stated - before
+    cosines = added[..., 1::2]
+    sines = added[..., 0 : 2 * cosines.shape[-1] : 2]
+    off = np.abs(np.hypot(sines, cosines) - 1) > 2 * unit[..., 1::2]  # further than rounding leads
     for place in np.argwhere(off & wrong[..., 1::2]):
         pair = f"{sines[tuple(place)]:.4g} and {cosines[tuple(place)]:.4g}"
         return f"no position adds this: {pair} are not the sine and the cosine of one angle"
@@ -200,10 +192,6 @@ def _distributions(value: Value, tolerance: float) -> bool:
     if value.dtype.kind != "f" or value.ndim not in (1, 2) or value.shape[-1] < 2:
         return False
     return bool((value >= 0).all() and np.allclose(value.sum(axis=-1), 1, rtol=0, atol=tolerance))
-
-
-def _rows(value: NDArray[np.generic]) -> Value:
-    return np.atleast_2d(value)
 
 
 def _shape(value: Value) -> str:

@@ -6,6 +6,7 @@ The first gives the right value; the second distinguishes a new mistake from a c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -40,7 +41,7 @@ class CheckedStep:
             "name": self.step.name,
             "expression": self.step.expression,
             "verdict": self.verdict,
-            "stated": stated and like(stated.written, map(_plain, _flat(stated))),
+            "stated": stated and like(stated.written, map(_stated_item, items(stated.written))),
             "right": _nested(self.right),
             "from_stated": _nested(self.from_stated),
             "elements": self.elements,
@@ -58,11 +59,8 @@ class CheckedExample:
         return any(step.verdict == "wrong" for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "id": self.example.id,
-            "title": self.example.title,
-            "steps": [step.to_dict() for step in self.steps],
-        }
+        steps = [step.to_dict() for step in self.steps]
+        return {"id": self.example.id, "title": self.example.title, "steps": steps}
 
 
 def check(example: Example) -> CheckedExample:
@@ -78,7 +76,9 @@ def check(example: Example) -> CheckedExample:
         except ExpressionError as error:
             problems.append(Problem(error.what, str(step.place.right(error.column)), error.remedy))
             right, misfit = None, ""
-        from_stated = _from_stated(step, stated)
+        from_stated = None
+        with suppress(ExpressionError):  # what is stated may ask for too much, where the truth does not
+            from_stated, _ = _recompute(step, stated)
         carried_along = bool(step.needs() & spoilt)
         result = _verdict(Working(step.tree, right, from_stated, true, stated, misfit), step, carried_along)
         checked.append(result)
@@ -102,13 +102,6 @@ def _recompute(step: Step, values: Mapping[str, Value | None]) -> tuple[Value | 
         return None, f"{error.what} (column {error.column + 1} of the expression)"
 
 
-def _from_stated(step: Step, stated: Mapping[str, Value | None]) -> Value | None:
-    try:
-        return _recompute(step, stated)[0]
-    except ExpressionError:  # what is stated may ask for too much, where the truth does not
-        return None
-
-
 def _verdict(working: Working, step: Step, carried_along: bool) -> CheckedStep:
     if step.stated is None:
         misfit = shape_that_does_not_fit(None, working)
@@ -128,28 +121,18 @@ def _verdict(working: Working, step: Step, carried_along: bool) -> CheckedStep:
 def _grades(stated: Stated, right: Value | None, from_stated: Value | None, carried_along: bool) -> NDArray[np.int64]:
     """For every number stated, which of VERDICTS it earns."""
     follows = stated.within_one(from_stated)
-    near = stated.within_one(right)
-    rounded = follows & (near | np.bool_(not carried_along))
-    grades = np.select([stated.within_half(right), rounded, follows], [0, 1, 2], default=3)
-    return np.asarray(grades, np.int64)
+    rounded = follows & (stated.within_one(right) | np.bool_(not carried_along))
+    return np.asarray(np.select([stated.within_half(right), rounded, follows], [0, 1, 2], default=3), np.int64)
 
 
-def _flat(stated: Stated) -> list[Any]:
-    """What is stated, item by item; None where nothing is."""
-    leaves = items(stated.written)
-    if stated.values is None:
-        return [None if leaf == UNSTATED else leaf if isinstance(leaf, str) else float(leaf) for leaf in leaves]
-    flat = zip(stated.values.ravel().tolist(), stated.known.ravel(), strict=True)
-    return [value if known else None for value, known in flat]
+def _stated_item(leaf: Any) -> Any:
+    return None if leaf == UNSTATED else _plain(leaf if isinstance(leaf, str) else float(leaf))
 
 
 def _nested(value: Value | None) -> Any:
-    if value is None:
-        return None
-    lists = value.tolist()
-    return like(lists, map(_plain, value.ravel().tolist()))
+    return None if value is None else like(value.tolist(), map(_plain, value.ravel().tolist()))
 
 
 def _plain(value: Any) -> Any:
     """JSON has no infinity and no nan: they become words."""
-    return value if value is None or isinstance(value, str) or np.isfinite(value) else str(value)
+    return value if isinstance(value, str) or np.isfinite(value) else str(value)

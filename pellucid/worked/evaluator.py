@@ -60,9 +60,8 @@ class MisfitError(ExpressionError):
 def parse(text: str) -> ast.expr:
     """The tree of an expression in which everything is allowed."""
     if len(text) > MOST_CHARACTERS:
-        raise ExpressionError(
-            f"the expression is too long ({len(text)} characters, at most {MOST_CHARACTERS})", 0, "make it two steps"
-        )
+        what = f"the expression is too long ({len(text)} characters, at most {MOST_CHARACTERS})"
+        raise ExpressionError(what, 0, "make it two steps")
     line = " ".join(text.splitlines()) if "\n" in text or "\r" in text else text
     indent = len(line) - len(line.lstrip())
     try:
@@ -75,41 +74,31 @@ def parse(text: str) -> ast.expr:
         raise ExpressionError(f"cannot be read: {error.msg}", min(indent + error.offset - 1, len(text))) from None
     except (ValueError, RecursionError, MemoryError):
         raise ExpressionError("cannot be read", 0, "write it simpler") from None
-    _shift(tree, line.strip(), indent)
-    _allow(tree, 0)
-    return tree
-
-
-def _shift(tree: ast.expr, line: str, indent: int) -> None:
-    """Columns in characters of the text as given, where Python counts bytes of the stripped one."""
-    encoded = line.encode()
-    for node in ast.walk(tree):
+    encoded = line.strip().encode()
+    for node in ast.walk(tree):  # columns in characters of the text as given: Python counts bytes of the stripped one
         if isinstance(node, ast.expr | ast.keyword):
             node.col_offset = indent + len(encoded[: node.col_offset].decode(errors="ignore"))
+    _allow(tree, 0)
+    return tree
 
 
 def _allow(node: ast.expr, depth: int) -> None:
     if depth > MOST_DEPTH:
         raise ExpressionError("nested too deep", node.col_offset, "make it two steps")
     match node:
-        case ast.Constant(value=int() | float()) | ast.Name() | ast.BinOp(op=ast.MatMult()):
+        case ast.Constant(value=int() | float()) | ast.Name() | ast.UnaryOp(op=ast.USub() | ast.UAdd()):
             pass
-        case ast.BinOp(op=operator) if type(operator) in OPERATIONS:
+        case ast.List() | ast.Tuple() | ast.Subscript() | ast.Slice() | ast.Attribute(attr="T"):
             pass
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.List() | ast.Tuple() | ast.Subscript() | ast.Slice():
-            pass
-        case ast.Attribute(attr="T"):
+        case ast.BinOp(op=operator) if isinstance(operator, (ast.MatMult, *OPERATIONS)):
             pass
         case ast.Attribute(attr=name):
             raise ExpressionError(f"unknown attribute .{name}", node.col_offset, "only .T, the transpose, is known")
         case ast.Call(func=ast.Name(id=name)):
             _allow_call(node, name)
         case _:
-            raise ExpressionError(
-                f"{type(node).__name__} is not allowed in an expression",
-                node.col_offset,
-                "numbers, names, lists, + - * / // % ** @, .T, x[0] and " + ", ".join(FUNCTIONS) + " are",
-            )
+            allowed = f"numbers, names, lists, + - * / // % ** @, .T, x[0] and {', '.join(FUNCTIONS)} are"
+            raise ExpressionError(f"{type(node).__name__} is not allowed in an expression", node.col_offset, allowed)
     for child in children(node):
         _allow(child, depth + 1)
 
@@ -138,8 +127,7 @@ def children(node: ast.expr) -> Iterator[ast.expr]:
 
 def names(tree: ast.expr) -> list[ast.Name]:
     """The values an expression speaks of, in the order written."""
-    inner = [name for child in children(tree) for name in names(child)]
-    return [tree] if isinstance(tree, ast.Name) else inner
+    return [tree] if isinstance(tree, ast.Name) else [name for child in children(tree) for name in names(child)]
 
 
 def evaluate(
@@ -160,8 +148,9 @@ class _Evaluation:
             self._spend(result.size)
         except FitError as misfit:
             raise MisfitError(str(misfit), node.col_offset) from None
-        except SizeError as much:
-            raise ExpressionError(str(much), node.col_offset, "work on something smaller") from None
+        except (SizeError, OverflowError) as much:  # float() of a whole number overflows
+            what = str(much) if isinstance(much, SizeError) else "this number is too large"
+            raise ExpressionError(what, node.col_offset, "work on something smaller") from None
         return result
 
     def _spend(self, work: int) -> None:
@@ -172,11 +161,9 @@ class _Evaluation:
     def _compute(self, node: ast.expr) -> Value:
         match node:
             case ast.Constant(value=int() | float() as number):
-                return _number(number)
-            case ast.Name(id=name) if name in self.values:
-                return self.values[name]
-            case ast.Name(id=name) if name in CONSTANTS:
-                return _number(CONSTANTS[name])
+                return np.asarray(float(number))
+            case ast.Name(id=name) if name in self.values or name in CONSTANTS:
+                return self.values[name] if name in self.values else np.asarray(CONSTANTS[name])
             case ast.Name(id=name):
                 raise ExpressionError(f"unknown name {name!r}", node.col_offset, nearest(name, self.values))
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
@@ -251,10 +238,3 @@ class _Evaluation:
         if places.ndim > 1 or places.dtype.kind != "f" or not (np.isfinite(places) & (places % 1 == 0)).all():
             raise FitError("a list of whole numbers is needed here")
         return places.astype(np.int64)
-
-
-def _number(number: float) -> Value:
-    try:
-        return np.asarray(float(number))
-    except OverflowError:
-        raise SizeError("this number is too large") from None

@@ -23,9 +23,6 @@ ROOM = Path(__file__).parent
 MOST_BYTES = 1_000_000
 MOST_STEPS = 200
 
-EXAMPLE_KEYS = ("id", "title", "about", "inputs", "steps")
-STEP_KEYS = ("name", "expression", "stated", "note")
-
 
 @dataclass(frozen=True)
 class Step:
@@ -134,7 +131,7 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def example(self) -> Example:
-        self._known_keys(self.table, EXAMPLE_KEYS, "")
+        self._known_keys(self.table, ("id", "title", "about", "inputs", "steps"), "")
         identity = self._text(self.table, "id", "", default=Path(self.file).stem)
         title = self._text(self.table, "title", "", default=identity)
         about = self._text(self.table, "about", "")
@@ -176,23 +173,20 @@ class _Reader:
         return steps
 
     def _step(self, table: dict[str, Any], section: str, known: set[str], later: set[str]) -> Step | None:
-        self._known_keys(table, STEP_KEYS, section)
+        self._known_keys(table, ("name", "expression", "stated", "note"), section)
         missing = [key for key in ("name", "expression") if not isinstance(table.get(key), str)]
         for key in missing:
-            self._problem(
-                f"{key} is not a string" if key in table else f"the step has no {key}", section, key, f'{key} = "…"'
-            )
+            what = f"{key} is not a string" if key in table else f"the step has no {key}"
+            self._problem(what, section, key, f'{key} = "…"')
         if missing:
             return None
         name = self._name(table["name"], section, "name")
         if name in known:
             self._problem(f"{name!r} is there already", section, "name", "give each input and step a name of its own")
-        expression = table["expression"]
         place = self._place(section, "expression")
-        tree = self._tree(expression, place, known, later)
+        tree = self._tree(table["expression"], place, known, later)
         stated = self._stated(table, section)
-        note = self._text(table, "note", section)
-        return Step(name, expression, tree, stated, note, place)
+        return Step(name, table["expression"], tree, stated, self._text(table, "note", section), place)
 
     def _tree(self, expression: str, place: Place, known: set[str], later: set[str]) -> ast.expr:
         try:
@@ -201,17 +195,14 @@ class _Reader:
             self.problems.append(Problem(error.what, str(place.right(error.column)), error.remedy))
             return parse("0")
         for name in names(tree):
-            if name.id not in known and name.id not in CONSTANTS:
+            if name.id not in known | CONSTANTS.keys():
                 remedy = "it comes in a later step" if name.id in later else nearest(name.id, sorted(known))
-                where = str(place.right(name.col_offset))
-                self.problems.append(Problem(f"unknown name {name.id!r}", where, remedy))
+                self.problems.append(Problem(f"unknown name {name.id!r}", str(place.right(name.col_offset)), remedy))
         return tree
 
     def _stated(self, table: dict[str, Any], section: str) -> Stated | None:
-        if "stated" not in table:
-            return None
         try:
-            stated = read_stated(table["stated"])
+            stated = read_stated(table.get("stated", UNSTATED))
             return None if all(leaf == UNSTATED for leaf in items(stated.written)) else stated
         except ValueError as error:
             self._problem(str(error), section, "stated", f'numbers, words in quotes, lists; "{UNSTATED}": not stated')

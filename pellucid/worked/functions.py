@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +17,6 @@ Function = Callable[..., Value]
 MOST_ELEMENTS = 300_000  # of one value; a 512 x 512 matrix fits
 
 
-NOTHING = "there are no numbers here"
-
-
 class FitError(Exception):
     """Values that do not go together: their shapes, their kinds, a place outside of them."""
 
@@ -29,9 +27,7 @@ class SizeError(Exception):
 
 def room(*sizes: int) -> None:
     """Refuse a value of these sizes before it is made, if it would be too large."""
-    elements = 1
-    for size in sizes:
-        elements *= size  # Python's integers: no overflow to hide behind
+    elements = math.prod(sizes)  # of Python's integers, which do not overflow
     if elements > MOST_ELEMENTS:
         raise SizeError(f"a value of {elements} numbers is too large (at most {MOST_ELEMENTS})")
 
@@ -77,35 +73,33 @@ def reduction(function: Callable[..., Any]) -> Function:
 
     def apply(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
         chosen = None if axis is None else axis_of(x, axis)
-        if x.size == 0:
-            raise FitError(NOTHING)
-        masked = keepdims is not None and bool(keepdims.any())
-        return np.asarray(function(numbers(x), axis=chosen, keepdims=masked))
+        not_empty(x)
+        return np.asarray(function(numbers(x), axis=chosen, keepdims=keepdims is not None and bool(keepdims.any())))
 
     return apply
+
+
+def along_axis(function: Callable[[Value, int], Any]) -> Function:
+    """A function along the last axis or another one: `softmax(x)`, `argmax(x, axis=0)`."""
+
+    def apply(x: Value, axis: Value | None = None) -> Value:
+        return np.asarray(function(numbers(x), axis_of(x, axis)), np.float64)
+
+    return apply
+
+
+def not_empty(x: Value) -> None:
+    if x.size == 0:
+        raise FitError("there are no numbers here")
 
 
 def axis_of(x: Value, axis: Value | None) -> int:
     """The axis that is asked for, else the last."""
     chosen = -1 if axis is None else integer(axis)
-    if x.size == 0:
-        raise FitError(NOTHING)
+    not_empty(x)
     if not -x.ndim <= chosen < x.ndim:
         raise FitError(f"a value of shape {x.shape} has no axis {chosen}")
     return chosen
-
-
-def softmax(x: Value, axis: Value | None = None) -> Value:
-    return reference.softmax(numbers(x), axis_of(x, axis))
-
-
-def log_softmax(x: Value, axis: Value | None = None) -> Value:
-    return reference.log_softmax(numbers(x), axis_of(x, axis))
-
-
-def argmax(x: Value, axis: Value | None = None) -> Value:
-    """Places of the largest numbers, the first of equals: in each row, unless another axis is asked for."""
-    return np.asarray(np.argmax(numbers(x), axis_of(x, axis)), np.float64)
 
 
 def layer_norm(x: Value, gamma: Value | None = None, beta: Value | None = None) -> Value:
@@ -199,10 +193,6 @@ def full(number: float) -> Function:
     return apply
 
 
-def shape(x: Value) -> Value:
-    return np.asarray(x.shape, np.float64)
-
-
 def join(words: Value) -> Value:
     if words.dtype.kind != "U" or words.ndim != 1:
         raise FitError("join needs a list of words")
@@ -210,38 +200,20 @@ def join(words: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "sqrt": elementwise(np.sqrt),
-    "exp": elementwise(np.exp),
-    "log": elementwise(np.log),
-    "sin": elementwise(np.sin),
-    "cos": elementwise(np.cos),
-    "tanh": elementwise(np.tanh),
+    **{name: elementwise(getattr(np, name)) for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "abs")},
     "sigmoid": elementwise(lambda x: 0.5 * (1.0 + np.tanh(0.5 * x))),
-    "abs": elementwise(np.abs),
     "relu": elementwise(reference.relu),
     "gelu": elementwise(reference.gelu),
     "silu": elementwise(reference.silu),
-    "sum": reduction(np.sum),
-    "prod": reduction(np.prod),
-    "mean": reduction(np.mean),
-    "var": reduction(np.var),
-    "std": reduction(np.std),
-    "min": reduction(np.min),
-    "max": reduction(np.max),
-    "argmax": argmax,
-    "softmax": softmax,
-    "log_softmax": log_softmax,
-    "layer_norm": layer_norm,
-    "rms_norm": rms_norm,
-    "sinusoidal": sinusoidal,
-    "rotate": rotate,
-    "attention": attention,
-    "causal": causal,
-    "mask_future": mask_future,
-    "where": where,
-    "concat": concat,
+    **{name: reduction(getattr(np, name)) for name in ("sum", "prod", "mean", "var", "std", "min", "max")},
+    "argmax": along_axis(np.argmax),
+    "softmax": along_axis(reference.softmax),
+    "log_softmax": along_axis(reference.log_softmax),
+    **{
+        f.__name__: f for f in (layer_norm, rms_norm, sinusoidal, rotate, attention, causal, mask_future, where, concat)
+    },
     "zeros": full(0.0),
     "ones": full(1.0),
-    "shape": shape,
+    "shape": lambda x: np.asarray(x.shape, np.float64),
     "join": join,
 }

@@ -69,8 +69,7 @@ def fits(stated: Value, value: Value) -> bool:
 def read_stated(written: Any) -> Stated:
     """What a TOML value states. Raises ValueError, with the reason, for what is neither numbers nor words."""
     leaves = list(items(written))
-    _check_kinds(leaves)
-    values = _array(written)
+    values = _array(written, leaves)
     if values is None:
         nothing = np.zeros((0,))
         return Stated(written, None, nothing, nothing > 0)
@@ -84,8 +83,7 @@ def read_input(written: Any) -> Value:
     leaves = list(items(written))
     if UNSTATED in leaves:
         raise ValueError(f'"{UNSTATED}" has no value; an input is given in full')
-    _check_kinds(leaves)
-    values = _array(written)
+    values = _array(written, leaves)
     if values is None:
         raise ValueError("the rows differ in length")
     return values
@@ -148,7 +146,8 @@ def _shown(number: float, places: int) -> str:
     return text.replace("-", "−") if float(text) else text.removeprefix("-")  # no minus before a zero
 
 
-def _check_kinds(leaves: list[Any]) -> None:
+def _array(written: Any, leaves: list[Any]) -> Value | None:
+    """Nested lists as an array; None when they have no common shape."""
     if not leaves:
         raise ValueError("an empty list states nothing")
     if len(leaves) > MOST_ELEMENTS:
@@ -159,25 +158,11 @@ def _check_kinds(leaves: list[Any]) -> None:
     kinds = {isinstance(leaf, str) for leaf in leaves if leaf != UNSTATED}
     if len(kinds) > 1:
         raise ValueError("numbers and words are mixed")
-
-
-def _array(written: Any) -> Value | None:
-    """None when the lists have no common shape."""
-    shape = _shape(written)
-    if shape is None:
+    nested = np.array(written, object)
+    if any(isinstance(item, list) for item in nested.flat):  # they stay lists where their lengths differ
         return None
-    leaves = list(items(written))
-    if any(isinstance(leaf, str) and leaf != UNSTATED for leaf in leaves):
-        return np.array(leaves, np.str_).reshape(shape)
-    return np.array([_float(leaf) for leaf in leaves], np.float64).reshape(shape)
-
-
-def _shape(written: Any) -> tuple[int, ...] | None:
-    if not isinstance(written, list):
-        return ()
-    inner = {_shape(item) for item in written}
-    first = next(iter(inner)) if len(inner) == 1 else None
-    return None if first is None else (len(written), *first)
+    flat = np.array(leaves, np.str_) if True in kinds else np.array([_float(leaf) for leaf in leaves], np.float64)
+    return flat.reshape(nested.shape)
 
 
 def _float(leaf: Any) -> float:
@@ -193,6 +178,4 @@ def _float(leaf: Any) -> float:
 
 
 def _unit(leaf: Any) -> float:
-    if isinstance(leaf, Decimal) and leaf.is_finite():
-        return float(f"1e{leaf.as_tuple().exponent}")
-    return 1.0
+    return float(f"1e{leaf.as_tuple().exponent}") if isinstance(leaf, Decimal) and leaf.is_finite() else 1.0

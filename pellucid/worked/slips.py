@@ -12,18 +12,7 @@ import numpy as np
 
 from pellucid.reference.functions import angles
 from pellucid.worked.evaluator import parse
-from pellucid.worked.functions import (
-    FUNCTIONS,
-    FitError,
-    Function,
-    Value,
-    axis_of,
-    numbers,
-    scales,
-    sinusoidal,
-    size,
-    softmax,
-)
+from pellucid.worked.functions import FUNCTIONS, FitError, Function, Value, axis_of, numbers, scales, sinusoidal, size
 
 MOST_VARIANTS = 60
 SAMPLE = "sample instead of population variance"
@@ -123,7 +112,7 @@ def _softmax_of_columns(x: Value, axis: Value | None = None) -> Value:
     if x.ndim < 2:
         raise FitError("a vector has one axis only")
     along_rows = axis_of(numbers(x), axis) in (-1, x.ndim - 1)
-    return softmax(x, np.asarray(-2.0 if along_rows else -1.0))
+    return FUNCTIONS["softmax"](x, np.asarray(-2.0 if along_rows else -1.0))
 
 
 def _softmax_divided_across(x: Value, axis: Value | None = None) -> Value:
@@ -138,7 +127,7 @@ def _softmax_of_everything(x: Value, axis: Value | None = None) -> Value:
     axis_of(numbers(x), axis)  # refuses what softmax itself would refuse
     if x.ndim < 2:
         raise FitError("a vector is the whole already")
-    return softmax(x.reshape(-1)).reshape(x.shape)
+    return FUNCTIONS["softmax"](x.reshape(-1)).reshape(x.shape)
 
 
 def _softmax_that_overflows(x: Value, axis: Value | None = None) -> Value:
@@ -146,17 +135,19 @@ def _softmax_that_overflows(x: Value, axis: Value | None = None) -> Value:
     return np.asarray(exponentials / exponentials.sum(axis=axis_of(x, axis), keepdims=True))
 
 
-def _sample_variance(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
-    return np.asarray(FUNCTIONS["var"](x, axis, keepdims) * _for_sample(x, axis))
+def _of_sample(function: Function, power: float = 1.0) -> Function:
+    """A mean over n elements, or a power of one, as if it were divided by n - 1."""
 
+    def apply(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
+        count = np.float64(x.size if axis is None else x.shape[axis_of(x, axis)])
+        return np.asarray(function(x, axis, keepdims) * (count / (count - 1)) ** power)
 
-def _sample_deviation(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
-    return np.asarray(np.sqrt(_sample_variance(x, axis, keepdims)))
+    return apply
 
 
 def _layer_norm_of_sample(x: Value, gamma: Value | None = None, beta: Value | None = None) -> Value:
     gain, shift = scales(x, gamma, beta)
-    deviation = _sample_deviation(x, np.asarray(-1.0), np.asarray(1.0))
+    deviation = _of_sample(FUNCTIONS["std"], 0.5)(x, np.asarray(-1.0), np.asarray(1.0))
     return np.asarray((x - x.mean(axis=-1, keepdims=True)) / deviation * gain + shift)
 
 
@@ -166,20 +157,6 @@ def _positions_of_one_frequency(length: Value, d_model: Value) -> Value:
     return np.tile(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), size(d_model) // 2)
 
 
-def _mean_of_sample(x: Value, axis: Value | None = None, keepdims: Value | None = None) -> Value:
-    return np.asarray(FUNCTIONS["mean"](x, axis, keepdims) * _for_sample(x, axis))
-
-
-def _relu_forgotten(x: Value) -> Value:
-    return numbers(x)
-
-
-def _for_sample(x: Value, axis: Value | None) -> np.float64:
-    """What turns a division by n into one by n - 1."""
-    count = np.float64(x.size if axis is None else x.shape[axis_of(x, axis)])
-    return count / (count - 1)
-
-
 SLIPPED: dict[str, dict[str, Function]] = {
     "softmax": {
         "softmax over the wrong axis": _softmax_of_columns,
@@ -187,12 +164,12 @@ SLIPPED: dict[str, dict[str, Function]] = {
         "softmax over the whole matrix": _softmax_of_everything,
         "an overflow: exponentials without the maximum subtracted first": _softmax_that_overflows,
     },
-    "var": {f"{SAMPLE}: divided by n - 1": _sample_variance},
-    "std": {f"{SAMPLE}, below the root: divided by n - 1": _sample_deviation},
-    "mean": {f"{SAMPLE}: a mean divided by n - 1": _mean_of_sample},
+    "var": {f"{SAMPLE}: divided by n - 1": _of_sample(FUNCTIONS["var"])},
+    "std": {f"{SAMPLE}, below the root: divided by n - 1": _of_sample(FUNCTIONS["std"], 0.5)},
+    "mean": {f"{SAMPLE}: a mean divided by n - 1": _of_sample(FUNCTIONS["mean"])},
     "layer_norm": {f"{SAMPLE}, inside layer_norm: divided by n - 1": _layer_norm_of_sample},
     "sinusoidal": {ONE_FREQUENCY: _positions_of_one_frequency},
-    "relu": {"a missing ReLU: negative numbers are kept": _relu_forgotten},
+    "relu": {"a missing ReLU: negative numbers are kept": numbers},
 }
 # Named by their causes, which no expression can spell: only a variant can call them.
 SLIPPED_FUNCTIONS: dict[str, Function] = {cause: f for causes in SLIPPED.values() for cause, f in causes.items()}

@@ -11,6 +11,12 @@ COMMA = '<mo separator="true">,</mo>'
 # Spaces of its own: those of an operator between words would be put around the whole product.
 DOT = '<mspace width="0.25em"/><mo lspace="0" rspace="0">·</mo><mspace width="0.25em"/>'
 SYMBOLS = {**GREEK, "inf": "∞"}
+# Functions with a notation of their own.
+NOTATION = {
+    "sqrt": "<msqrt>{}</msqrt>",
+    "exp": "<msup><mi>e</mi>{}</msup>",
+    "abs": "<mrow><mo>|</mo>{}<mo>|</mo></mrow>",
+}
 # How tightly an operation holds its parts together; what holds less tightly inside it needs parentheses.
 SUM, PRODUCT, SIGN, POWER, ATOM = range(5)
 OPERATORS: dict[type[ast.operator], tuple[str, int]] = {
@@ -78,7 +84,8 @@ def _set(node: ast.expr) -> tuple[str, int]:
         case ast.Attribute(value=value):
             return f"<msup>{_held(value, ATOM)}<mi>⊤</mi></msup>", POWER
         case ast.Subscript(value=value, slice=place):
-            return f"<msub>{_held(value, ATOM)}{_place(place)}</msub>", POWER
+            places = place.elts if isinstance(place, ast.Tuple) else [place]
+            return f"<msub>{_held(value, ATOM)}<mrow>{_commas(places)}</mrow></msub>", POWER
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
             return _call(name, arguments, keywords), ATOM
     return f"<mtext>{escape(ast.unparse(node))}</mtext>", ATOM
@@ -89,21 +96,11 @@ def _is_word(content: str) -> bool:
 
 
 def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> str:
-    if name == "sqrt" and len(arguments) == 1:
-        return f"<msqrt>{_row(arguments[0])}</msqrt>"
-    if name == "exp" and len(arguments) == 1:
-        return f"<msup><mi>e</mi>{_row(arguments[0])}</msup>"
-    if name == "abs" and len(arguments) == 1:
-        return f"<mrow><mo>|</mo>{_row(arguments[0])}<mo>|</mo></mrow>"
+    if name in NOTATION and len(arguments) == 1:
+        return NOTATION[name].format(_row(arguments[0]))
     named = [f"{COMMA}<mrow><mtext>{escape(str(k.arg))}</mtext><mo>=</mo>{_row(k.value)}</mrow>" for k in keywords]
     inside = _commas(arguments) + "".join(named)
-    head = f"<mtext>{escape(name.replace('_', ' '))}</mtext>"
-    return f"<mrow>{head}{_fenced(inside)}</mrow>"
-
-
-def _place(place: ast.expr) -> str:
-    parts = place.elts if isinstance(place, ast.Tuple) else [place]
-    return f"<mrow>{_commas(parts)}</mrow>"
+    return f"<mrow><mtext>{escape(name.replace('_', ' '))}</mtext>{_fenced(inside)}</mrow>"
 
 
 def _commas(parts: list[ast.expr]) -> str:

@@ -48,18 +48,15 @@ export function alignedWords(trace) {
     const other = side === "target" ? "source" : "target";
     const shares = side === "target" ? weights[at] : weights.map((row) => row[at]);
     const [low, high] = [colour("card"), colour("accent")];
-    const tint = (chip, share) => {
+    const draw = (chip, share, pressed) => {
       chip.style.backgroundColor = share > 0.01 ? `rgb(${mix(low, high, Math.min(1, share))})` : "";
       chip.classList.toggle("strong", share > 0.5);
+      chip.setAttribute("aria-pressed", pressed);
     };
+    chips[other].forEach((chip, index) => draw(chip, shares[index], false));
     chips[side].forEach((chip, index) => {
-      chip.setAttribute("aria-pressed", index === at);
+      draw(chip, 0, index === at);
       chip.tabIndex = index === at ? 0 : -1;
-      tint(chip, 0);
-    });
-    chips[other].forEach((chip, index) => {
-      chip.setAttribute("aria-pressed", false);
-      tint(chip, shares[index]);
     });
     const best = shares.map((share, index) => [share, index]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([share]) => share >= 0.01);
     const aligned = best.map(([share, index]) => `${sides[other][index].text} (${percent(share)})`).join(",  ");

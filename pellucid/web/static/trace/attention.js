@@ -91,13 +91,13 @@ const attends = (view, head) =>
 
 // The heads of the chosen layer.
 function sideBySide(view, name) {
-  return figures(...view.attention(name).values.map((_, head) => {
+  return [element("h3", {}, "All heads of this layer"), figures(...view.attention(name).values.map((_, head) => {
     const { mainly, spread, ...weights } = attends(view, head);
     const note = mainly ? `attends to ${ATTENDED[mainly]}, ${percent(weights[mainly])}` : `spread over about ${spread.toFixed(1)} tokens`;
     const figure = view.matrix(name, `head ${head}`, { note, beside: 4, least: 4 }, head);
     figure.classList.toggle("current", head === view.head);
     return figure;
-  }));
+  }))];
 }
 
 // Every head of every layer; a click chooses it.
@@ -125,14 +125,12 @@ export const heads = stage("Heads side by side", [...HEAD_CHOICES, "show"], (vie
     element("div", { class: "side" }, overview(view, view.show), element("div", {},
       view.matrix(view.show, `layer ${view.layer}, head ${view.head}`, { note: `${view.show}; row: query, column: key` }),
       element("p", { class: "quiet" }, `Mean weights: ${shares.join(", ")}; spread over about ${head.spread.toFixed(1)} tokens.`))),
-    element("h3", {}, "All heads of this layer"),
-    sideBySide(view, view.show),
+    ...sideBySide(view, view.show),
   ];
 });
 
 export const crossAttention = stage("Cross-attention", ["layer", "head"], (view) => [
   ...headOutput(view, "Cross-attention connects the two sides: queries come from the target, keys and values from the encoder's " +
     "output for the source."),
-  element("h3", {}, "All heads of this layer"),
-  sideBySide(view, "weights"),
+  ...sideBySide(view, "weights"),
 ], CROSS);

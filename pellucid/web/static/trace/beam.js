@@ -37,13 +37,13 @@ function drawTree(nodes, withPruned, readout) {
   const line = (node, from) => svg("path", { class: node.kind,
     d: `M${from.x + 34} ${from.y}C${from.x + 60} ${from.y} ${node.x - 60} ${node.y} ${node.x - 34} ${node.y}` });
   const lines = shown.filter((node) => node.parent >= 0).sort((a, b) => a.best - b.best).map((node) => line(node, placed.get(node.parent)));
-  const groups = new Map(shown.map((node) => [node.id, drawNode(node, () => choose(node))]));
+  for (const node of shown) node.group = drawNode(node, () => choose(node));
   let current = null;
 
   function choose(node) {
-    if (current) groups.get(current.id).classList.remove("current");
+    current?.group.classList.remove("current");
     current = node;
-    groups.get(node.id).classList.add("current");
+    current.group.classList.add("current");
     const words = [];
     for (let at = node.id; at >= 0; at = nodes[at].parent) words.unshift(nodes[at].text);
     const scored = `log-probability ${number(node.log_prob)}, score ${number(node.score)}, ${OUTCOMES[node.fate]}`;
@@ -61,7 +61,7 @@ function drawTree(nodes, withPruned, readout) {
 
   return svg("svg", { class: "tree", width: 76 + WIDE * shown.at(-1).step, height: 20 + Math.max(...shown.map((node) => node.y)), tabindex: 0,
     role: "img", "aria-label": "The tree of the beam. The arrow keys move from candidate to candidate.", onkeydown: move },
-  ...lines, ...groups.values());
+  ...lines, ...shown.map((node) => node.group));
 }
 
 function drawNode(node, choose) {
