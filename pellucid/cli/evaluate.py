@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.options import (
-    AsJson,
-    EngineAndType,
-    Fields,
-    From,
-    Given,
-    PairsFile,
-    SourceFile,
-    TargetFile,
-    To,
-    options,
-)
+from pellucid.cli.options import AsJson, EngineAndType, Fields, From, PairsFile, SourceFile, TargetFile, To, options
 from pellucid.cli.pairs import generated_test_pairs, read_pairs
 from pellucid.cli.standard_io import check_writable, one_line
 from pellucid.config import DEFAULT_MODEL, DecodeConfig
@@ -50,7 +39,7 @@ def evaluate(
     ] = None,
     source: From = None,
     target: To = None,
-    decode: Annotated[Given, Fields(DecodeConfig, ("strategy", "beam", "length_penalty"))],
+    decode: Annotated[dict[str, Any], Fields(DecodeConfig, ("strategy", "beam", "length_penalty"))],
     engine: EngineAndType,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="write the first model's translations here")
@@ -64,7 +53,9 @@ def evaluate(
 
     pellucid evaluate --source test.en --target test.de --from en --to de
     """
+    from pellucid.decode.translator import load
     from pellucid.evaluation.evaluate import Report
+    from pellucid.evaluation.evaluate import evaluate as evaluation_of
     from pellucid.evaluation.picture import check_picture, draw_lengths
 
     files = (source_file, target_file, pairs)
@@ -74,13 +65,16 @@ def evaluate(
     config = DecodeConfig(**decode, scores=False)
     if picture is not None:
         check_picture(picture)
-    for path in (output, picture):
-        if path is not None:
-            check_writable(path)
+    for path in filter(None, (output, picture)):
+        check_writable(path)
     sources, references = [pair.source for pair in read], [pair.target for pair in read]
     systems = [_given_translations(translations, references)] if translations else []
     names = model or ([] if translations else [DEFAULT_MODEL])
-    systems += _translated(names, engine, config, (sources, source, target), references)
+    if len({GIVEN, *names}) <= len(names):
+        raise UserError("a model is given twice", "--model", "give different ones")
+    for name, translator in [(name, load(name, **engine)) for name in names]:  # a wrong name is reported first
+        texts = translator.source_texts(sources, source, target)
+        systems.append(evaluation_of(name, translator, texts, references, config))
     report = Report.of(systems, sources, references)
     if output is not None:
         output.write_text("".join(one_line(text) + "\n" for text in systems[0].translations), encoding="utf-8")
@@ -114,22 +108,3 @@ def _given_translations(path: Path, references: list[str]) -> Evaluation:
     texts = [line.strip() for _, line in lines(path)]  # as the references are read
     check_lengths(texts, references, "translations", str(path))
     return Evaluation(GIVEN, texts, all_scores(texts, references))
-
-
-def _translated(
-    names: list[str],
-    engine: Given,
-    config: DecodeConfig,
-    given: tuple[list[str], str | None, str | None],
-    references: list[str],
-) -> list[Evaluation]:
-    from pellucid.decode.translator import load
-    from pellucid.evaluation.evaluate import evaluate
-
-    if len({GIVEN, *names}) <= len(names):
-        raise UserError("a model is given twice", "--model", "give different ones")
-    translators: dict[str, Any] = {name: load(name, **engine) for name in names}  # a wrong name is reported first
-    return [
-        evaluate(name, translator, translator.source_texts(*given), references, config)
-        for name, translator in translators.items()
-    ]

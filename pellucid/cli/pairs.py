@@ -33,12 +33,9 @@ def generated_test_pairs(corpus: str, languages: tuple[str | None, str | None]) 
 
     if corpus not in CORPORA:
         raise UserError(f"unknown corpus {corpus!r}", "--corpus", nearest(corpus, CORPORA))
+    source, target = languages
     pairs = CORPORA[corpus](TEST_PAIRS, 1, "test")
-    chosen = [
-        pair
-        for pair in pairs
-        if languages[0] in (None, pair.source_language) and languages[1] in (None, pair.target_language)
-    ]
+    chosen = [p for p in pairs if source in (None, p.source_language) and target in (None, p.target_language)]
     directions = {(pair.source_language, pair.target_language) for pair in chosen}
     if len(directions) != 1:
         known = sorted({str(pair.target_language) for pair in pairs})

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -110,41 +110,29 @@ class Notes:
 
 def _check_stream(**given: object) -> None:
     """Reject options that have no effect on a stream."""
-    useless = [name for name, value in given.items() if value not in (None, False)]
+    useless = [f"--{name}" for name, value in given.items() if value not in (None, False)]
     if useless:
-        raise UserError(
-            Problem("has no meaning with --stream", f"--{name}", "leave one of them out") for name in useless
-        )
+        raise UserError(Problem("has no meaning with --stream", flag, "leave one of them out") for flag in useless)
 
 
 def _point_to_files(texts: list[str]) -> None:
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113  # pathlib fails on a text too long for a name
-            what = f"{text!r} is translated as a text; to translate the lines of that file: < {text}"
-            print(f"pellucid: {what}", file=sys.stderr)
+            remedy = f"to translate the lines of that file: < {text}"
+            print(f"pellucid: {text!r} is translated as a text; {remedy}", file=sys.stderr)
 
 
 def _rows(text: str, translation: Translation, format_: str, n_best: int) -> Iterator[str]:
     """The output for a translation: one row of jsonl, else `n_best` rows. A text with fewer translations (a blank line
     has one) repeats the last, so that row n always belongs to line n // n_best of the input."""
     if format_ == "jsonl":
-        yield json.dumps({"input": text, **_fields(translation)}, ensure_ascii=False)
+        alternatives = [{"text": each.text, "score": round(each.score, 6)} for each in translation.alternatives]
+        row = vars(translation) | {"score": round(translation.score, 6), "alternatives": alternatives}
+        yield json.dumps({"input": text, **row}, ensure_ascii=False)
         return
     found = [translation, *translation.alternatives]
     for each in (found[min(rank, len(found) - 1)] for rank in range(n_best)):
         yield each.text if format_ == "plain" else "\t".join([_cell(text), _cell(each.text), f"{each.score:.4f}"])
-
-
-def _fields(translation: Translation) -> dict[str, Any]:
-    return {
-        "text": translation.text,
-        "score": round(translation.score, 6),
-        "tokens": translation.tokens,
-        "alternatives": [{"text": each.text, "score": round(each.score, 6)} for each in translation.alternatives],
-        "source": translation.source,
-        "target": translation.target,
-        "notes": translation.notes,
-    }
 
 
 def _cell(text: str) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
 
+from starlette.exceptions import HTTPException
+
 from pellucid.config import DecodeConfig
 from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
@@ -45,8 +47,11 @@ Translate = Callable[[Options, list[SourceText], Stop], Translations]
 """The translations of texts, unless `Stop` returns true on the way."""
 
 
-class QueueFullError(Exception):
+class QueueFullError(HTTPException):
     """The queue is full, or closed."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the queue of the server is full: try again soon", {"Retry-After": "1"})
 
 
 class Batcher:
@@ -111,7 +116,7 @@ class Batcher:
             self._changed.wait_for(lambda: self._queued or not self._open)
             if not self._queued:
                 return {}
-            options, group = next(iter(self._queued.items()))
+            options, group = self._queued.popitem(last=False)
             batch: dict[Future[Translations], Job] = {}
             characters = 0
             for future, job in group.items():
@@ -119,12 +124,9 @@ class Batcher:
                 if batch and (len(batch) == MAX_JOBS or characters > MAX_CHARACTERS):
                     break
                 batch[future] = job
-            for future in batch:
-                del group[future]
-            if group:
-                self._queued.move_to_end(options)  # the rest follows after the jobs with other options
-            else:
-                del self._queued[options]
+            rest = {future: job for future, job in group.items() if future not in batch}
+            if rest:
+                self._queued[options] = rest  # after the jobs with other options
             return batch
 
     def _run(self, batch: dict[Future[Translations], Job]) -> None:
@@ -133,11 +135,11 @@ class Batcher:
         try:
             found = iter(self._translate(jobs[0].options, sources, lambda: not any(job.wanted() for job in jobs)))
         except BaseException as error:
-            if len(batch) == 1:
-                next(iter(batch)).set_exception(error)
-                return
-            for future, job in batch.items():  # each alone, so that only the job at fault fails
-                self._run({future: job})
+            for future, job in batch.items():
+                if len(batch) == 1:
+                    future.set_exception(error)
+                else:
+                    self._run({future: job})  # alone, so that only the job at fault fails
             return
         for future, job in batch.items():
             future.set_result([next(found) for _ in job.sources])
