@@ -118,8 +118,8 @@ def _check_stream(**given: object) -> None:
 def _point_to_files(texts: list[str]) -> None:
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113  # pathlib fails on a text too long for a name
-            remedy = f"to translate the lines of that file: < {text}"
-            print(f"pellucid: {text!r} is translated as a text; {remedy}", file=sys.stderr)
+            what = f"{text!r} is translated as a text; to translate the lines of that file: < {text}"
+            print(f"pellucid: {what}", file=sys.stderr)
 
 
 def _rows(text: str, translation: Translation, format_: str, n_best: int) -> Iterator[str]:

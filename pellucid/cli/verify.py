@@ -31,14 +31,12 @@ def verify(
     from pellucid.evaluation.verify import verify as check
     from pellucid.text.readers.files import lines
 
-    given = [line.strip() for _, line in lines(texts)] if texts else []
-    result = check(
-        ModelDirectory.find(model),
-        [line for line in given if line],
-        source,
-        target,
-        report=lambda engine: typer.echo(f"checking {engine}", err=True),
-    )
+    given = [line.strip() for _, line in lines(texts) if line.strip()] if texts else []
+
+    def report(engine: str) -> None:
+        typer.echo(f"checking {engine}", err=True)
+
+    result = check(ModelDirectory.find(model), given, source, target, report)
     if as_json:
         typer.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
     else:

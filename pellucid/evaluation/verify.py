@@ -68,8 +68,8 @@ class EngineCheck:
 
     @property
     def holds(self) -> bool:
-        is_right = not self.exact or (self.logit_gap <= TOLERANCE and not self.differences)
-        return is_right and not self.batch_changes
+        right = not self.exact or (self.logit_gap <= TOLERANCE and not self.differences)
+        return right and not self.batch_changes
 
 
 @dataclass(frozen=True)

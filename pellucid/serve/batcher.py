@@ -1,7 +1,7 @@
 """Dynamic batching: jobs with the same options are translated in one batch.
 
-No job waits for a batch to fill. A free thread takes all that is queued; while every thread is busy, the queue, and so
-the next batch, grows. No translation depends on the others in its batch, so each is the same as if translated alone.
+A batch is never waited for: a free thread takes all that is queued, and the queue grows while every thread is busy.
+Each translation is the same as if translated alone.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ class ServiceMetrics:
         ProcessCollector(registry=self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric, without the time at which each series was created: the library can leave it out only for the
-        whole process, which may be somebody else's."""
+        """Every metric, without the times of creation, which the library can leave out only for the whole process."""
         for metric in self._registry.collect():
             metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
             yield metric

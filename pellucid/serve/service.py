@@ -6,10 +6,11 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -55,8 +56,7 @@ class Service:
 
     @asynccontextmanager
     async def receive(self, request: Request, kind: type[AnyBody], **defaults: Any) -> AsyncIterator[AnyBody]:
-        """The body of a request, around the work on it: the API key and the rate limit are checked before it is parsed,
-        and the cost of the work is charged after it."""
+        """The body of a request. API key and rate limit are checked before it is parsed; its cost is charged last."""
         values = await kind.read(request)
         client = self._client(request, values.pop("api_key", None))  # ignored, whatever it is, where none is required
         texts = values.get("q", values.get("text"))
@@ -169,10 +169,7 @@ class Service:
 
     async def stream(self, source: SourceText, config: DecodeConfig) -> AsyncGenerator[str]:
         """The translation of a text, piece by piece."""
-
-        def start() -> Iterator[str]:
-            return self.translator.stream(source.text, *source.direction, config)
-
+        start = partial(self.translator.stream, source.text, *source.direction, config)
         async with aclosing(self.iterators.read(start, self.config.timeout)) as pieces:
             async for piece in pieces:
                 yield piece
@@ -192,8 +189,7 @@ class Service:
 
 def service_of(request: Request) -> Service:
     """The service of the application that a request was sent to."""
-    service: Service = request.app.state.service
-    return service
+    return cast(Service, request.app.state.service)
 
 
 async def _disconnect(request: Request) -> None:

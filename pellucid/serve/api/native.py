@@ -93,8 +93,7 @@ def _sources(
 async def _events(
     service: Service, source: SourceText, config: DecodeConfig, stack: AsyncExitStack
 ) -> AsyncGenerator[bytes]:
-    """Server-sent events: `start`, a `piece` each time there is more text, and last `end` or `error`. `stack` is closed
-    after the last one."""
+    """Server-sent events: `start`, `piece` whenever there is more text, `end` or `error`. Then `stack` is closed."""
     async with stack:
         yield _event("start", dict(zip(("source", "target"), source.direction, strict=True)))
         pieces = []
