@@ -16,7 +16,6 @@ from pellucid.errors import UserError
 
 if TYPE_CHECKING:
     from pellucid.evaluation.evaluate import Evaluation
-    from pellucid.text.pair import Pair
 
 GIVEN = "given translations"
 
@@ -59,8 +58,14 @@ def evaluate(
     from pellucid.evaluation.picture import check_picture, draw_lengths
 
     files = (source_file, target_file, pairs)
-    read = _read(files, corpus, (source, target))
-    if corpus is not None:
+    if corpus is None and not any(files):
+        raise UserError("nothing to evaluate", "", "give --source and --target, --pairs, or --corpus")
+    if corpus is None:
+        read = read_pairs(*files, (source, target))
+    elif any(files):
+        raise UserError("files and a generated corpus are given", "--corpus", "give one of them")
+    else:
+        read = generated_test_pairs(corpus, (source, target))
         source, target = read[0].source_language, read[0].target_language
     config = DecodeConfig(**decode, scores=False)
     if picture is not None:
@@ -86,18 +91,6 @@ def evaluate(
     from pellucid.terminal.evaluation import print_report
 
     print_report(report)
-
-
-def _read(
-    files: tuple[Path | None, Path | None, Path | None], corpus: str | None, languages: tuple[str | None, str | None]
-) -> list[Pair]:
-    if corpus is None and not any(files):
-        raise UserError("nothing to evaluate", "", "give --source and --target, --pairs, or --corpus")
-    if corpus is None:
-        return read_pairs(*files, languages)
-    if any(files):
-        raise UserError("files and a generated corpus are given", "--corpus", "give one of them")
-    return generated_test_pairs(corpus, languages)
 
 
 def _given_translations(path: Path, references: list[str]) -> Evaluation:

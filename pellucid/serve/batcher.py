@@ -37,10 +37,6 @@ class Job(NamedTuple):
     sources: tuple[SourceText, ...]
     wanted: Callable[[], bool] = lambda: True  # whether the client is still waiting
 
-    @property
-    def characters(self) -> int:
-        return sum(len(source.text) for source in self.sources)
-
 
 Translations = list[Translation]
 Translate = Callable[[Options, list[SourceText], Stop], Translations]
@@ -120,7 +116,7 @@ class Batcher:
             batch: dict[Future[Translations], Job] = {}
             characters = 0
             for future, job in group.items():
-                characters += job.characters
+                characters += sum(len(source.text) for source in job.sources)
                 if batch and (len(batch) == MAX_JOBS or characters > MAX_CHARACTERS):
                     break
                 batch[future] = job
