@@ -34,12 +34,15 @@ def check(
     or wrong. Exit code 1: a number is wrong.
     """
     from pellucid.worked import check as recompute
-    from pellucid.worked import read, shipped
+    from pellucid.worked import read, shipped, templates
 
     if new is not None:
         if files or every or as_json or html:
             raise UserError("cannot be combined with others", "--new", "write the file first, then check it")
-        typer.echo(_template(new), nl=False)
+        known = templates()
+        if new not in known:
+            raise UserError(f"unknown kind {new!r}", "--new", nearest(new, known))
+        typer.echo(known[new].read_text(encoding="utf-8"), nl=False)
         return
     if bool(files) == every:
         what = "files and --all are given" if every else "nothing to check"
@@ -68,12 +71,3 @@ def check(
         print_examples(checked, Console())
     if any(example.wrong for example in checked):
         raise typer.Exit(1)
-
-
-def _template(kind: str) -> str:
-    from pellucid.worked import templates
-
-    known = templates()
-    if kind not in known:
-        raise UserError(f"unknown kind {kind!r}", "--new", nearest(kind, known))
-    return known[kind].read_text(encoding="utf-8")

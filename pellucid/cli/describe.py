@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pellucid.cli.options import AsJson, Changes
+from pellucid.cli.options import MODEL, AsJson, Changes
 from pellucid.config import PRESETS, ModelConfig
 from pellucid.config import preset as preset_config
 from pellucid.errors import UserError
@@ -22,9 +22,7 @@ def describe(
     preset: Annotated[
         str | None, typer.Option(metavar="|".join(PRESETS), help="shape of the model by name; default: base")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="name of a shipped model, or a model or run directory")
-    ] = None,
+    model: Annotated[str | None, MODEL] = None,
     set_: Changes = None,
     tokens: Annotated[
         float | None, typer.Option(metavar="<float>", help="estimate a training on N source and N target tokens")

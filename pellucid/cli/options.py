@@ -3,10 +3,10 @@ range, default and help text. The Config also checks the value, so that all wron
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -34,7 +34,8 @@ class Fields(NamedTuple):
         return {name: known[name] for name in self.names or known}
 
 
-Model = Annotated[str, typer.Option(metavar="MODEL", help="name of a shipped model, or a model or run directory")]
+MODEL = typer.Option(metavar="MODEL", help="name of a shipped model, or a model or run directory")
+Model = Annotated[str, MODEL]
 From = Annotated[
     str | None, typer.Option("--from", metavar="CODE", help="source language, such as en; auto or left out: detected")
 ]
@@ -55,12 +56,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 def options(verb: Callable[..., None]) -> Callable[..., None]:
     """The verb as typer reads it: in place of each parameter marked with `Fields`, the options of its fields."""
-    declared = inspect.signature(verb, eval_str=True).parameters.values()
+    declared = signature(verb, eval_str=True).parameters.values()
     groups = {each.name: fields.settings() for each in declared if (fields := _fields(each.annotation))}
-    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    parameters = [Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     for each in declared:
         own = [_option(setting) for setting in groups[each.name].values()] if each.name in groups else [each]
-        parameters += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        parameters += [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own]
 
     @wraps(verb)
     def run(context: typer.Context, **values: Any) -> None:
@@ -70,7 +71,7 @@ def options(verb: Callable[..., None]) -> Callable[..., None]:
         verb(**values)
 
     made: Any = run
-    made.__signature__ = inspect.Signature(parameters)
+    made.__signature__ = Signature(parameters)
     made.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
 
@@ -79,7 +80,7 @@ def _fields(annotation: Any) -> Fields | None:
     return next((mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Fields)), None)
 
 
-def _option(setting: Setting) -> inspect.Parameter:
+def _option(setting: Setting) -> Parameter:
     kind: Any = bool if bool in setting.types else list[str] | None if list in setting.types else str | None
     option = typer.Option(
         FLAGS.get(setting.name, setting.flag),
@@ -87,10 +88,7 @@ def _option(setting: Setting) -> inspect.Parameter:
         envvar=ENVIRONMENT.get(setting.name),
         help=setting.help + (" (repeatable)" if list in setting.types else ""),
     )
-    annotation = Annotated[kind, option]
-    return inspect.Parameter(
-        setting.name, inspect.Parameter.KEYWORD_ONLY, default=setting.default, annotation=annotation
-    )
+    return Parameter(setting.name, Parameter.KEYWORD_ONLY, default=setting.default, annotation=Annotated[kind, option])
 
 
 def _metavar(setting: Setting) -> str | None:

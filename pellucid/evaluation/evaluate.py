@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -117,17 +119,14 @@ def check_lengths(
 
 def by_length(sources: Sequence[str], translations: Sequence[str], references: Sequence[str]) -> list[LengthGroup]:
     """chrF of short and of long sources, for each group that has any."""
+    counts = [max(1, len(text.split())) for text in sources]
     groups = []
-    for low, high in zip((0, *BORDERS), (*BORDERS, None), strict=True):
-        places = [
-            place
-            for place, text in enumerate(sources)
-            if low < max(1, len(text.split())) and (high is None or max(1, len(text.split())) <= high)
-        ]
+    for low, high in pairwise((0, *BORDERS, inf)):
+        places = [place for place, count in enumerate(counts) if low < count <= high]
         if places:
-            chosen = [translations[place] for place in places], [references[place] for place in places]
-            label = f"over {low}" if high is None else f"{low + 1}–{high}"
-            groups.append(LengthGroup(label, len(places), metrics.chrf(*chosen).score))
+            chrf = metrics.chrf([translations[place] for place in places], [references[place] for place in places])
+            label = f"over {low}" if high == inf else f"{low + 1}–{high}"
+            groups.append(LengthGroup(label, len(places), chrf.score))
     return groups
 
 

@@ -106,19 +106,21 @@ def verify(
     target: str | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> Verification:
-    """Check every installed engine on the texts, or on a sample. `report` is called with the name of each before it is
-    checked."""
+    """Check every installed engine on the texts, or on a sample. `report` is called with each name before its check."""
     reference = Translator(directory, "reference")
     report("reference")
     sources = reference.source_texts(list(texts) or sample_texts(reference, source, target), source, target)
     expected = [translation.text for translation in reference.translate_all(sources)]
-    unchecked = _unchecked(reference)
+    unchecked = {}
+    if find_spec("torch") is None:
+        unchecked["torch"] = "it is not installed"
+    if reference.config.norm == "batch":
+        unchecked["ctranslate2"] = "it has no batch normalisation"
     checks = []
     for label, name, compute_type in ENGINES:
         if name not in unchecked:
             report(label)
-            translator = Translator(directory, name, compute_type)
-            checks.append(_check(label, translator, reference, sources, expected))
+            checks.append(_check(label, Translator(directory, name, compute_type), reference, sources, expected))
     tokenizers, originals = directory.tokenizers, [source.text for source in sources]
     losses = [text for text in originals if _is_lossy(tokenizers.source, text)]
     losses += [text for text in expected if _is_lossy(tokenizers.target, text)]
@@ -127,10 +129,8 @@ def verify(
 
 def sample_texts(translator: Translator, source: str | None = None, target: str | None = None) -> list[str]:
     """Sentences in the model's languages as far as there are any here, and random tokens, which are harder."""
-    directions = [
-        d for d in translator.languages.directions if source in (None, "auto", d[0]) and target in (None, d[1])
-    ]
-    codes = dict.fromkeys(code for code, _ in directions)
+    directions = translator.languages.directions
+    codes = dict.fromkeys(s for s, t in directions if source in (None, "auto", s) and target in (None, t))
     known = [text for code in codes for text in SAMPLE.get(code, ())]
     rng = np.random.default_rng(1)
     tokenizer = translator.tokenizers.source
@@ -139,47 +139,28 @@ def sample_texts(translator: Translator, source: str | None = None, target: str 
     return known + [" ".join(tokenizer.decode(row.tolist()).replace("\ufffd", "").split()) for row in rows]
 
 
-def _unchecked(reference: Translator) -> dict[str, str]:
-    """The engines that cannot be checked here, and why."""
-    reasons = {}
-    if find_spec("torch") is None:
-        reasons["torch"] = "it is not installed"
-    if reference.config.norm == "batch":
-        reasons["ctranslate2"] = "it has no batch normalisation"
-    return reasons
-
-
 def _check(
     label: str, translator: Translator, reference: Translator, sources: list[SourceText], expected: list[str]
 ) -> EngineCheck:
     singly = [translator.translate_all([source])[0].text for source in sources]
     batched = [translation.text for translation in translator.translate_all(sources)]
     backwards = [translation.text for translation in translator.translate_all(sources[::-1])][::-1]
+    rows = list(zip(sources, expected, singly, batched, backwards, strict=True))
     return EngineCheck(
         engine=label,
         exact="int8" not in label,
-        logit_gap=max(_gap(translator, reference, *pair) for pair in zip(sources, expected, strict=True)),
-        differences=[
-            TextDifference(source.text, right, found)
-            for source, right, found in zip(sources, expected, singly, strict=True)
-            if found != right
-        ],
-        batch_changes=[
-            source.text
-            for source, one, two, three in zip(sources, singly, batched, backwards, strict=True)
-            if not one == two == three
-        ],
+        logit_gap=max(_gap(translator, reference, source, right) for source, right, *_ in rows),
+        differences=[TextDifference(source.text, right, one) for source, right, one, *_ in rows if one != right],
+        batch_changes=[source.text for source, _, one, two, three in rows if not one == two == three],
     )
 
 
 def _gap(translator: Translator, reference: Translator, source: SourceText, translation: str) -> float:
-    """The largest difference to the reference's logits, on the reference's own translation, relative to the largest
-    logit."""
+    """The largest difference of the logits of the reference's own translation, relative to the largest logit."""
     longest = reference.max_tokens
     source_ids = reference.tokenizers.encode_source(source.text, source.direction[1])[-longest:]
     target_ids = reference.tokenizers.encode_target(translation)[-longest:]
-    right = reference.engine(DecodeConfig()).logits(source_ids, target_ids)
-    found = translator.engine(DecodeConfig()).logits(source_ids, target_ids)
+    right, found = (each.engine(DecodeConfig()).logits(source_ids, target_ids) for each in (reference, translator))
     return float(np.abs(found - right).max() / np.abs(right).max())
 
 

@@ -50,7 +50,8 @@ def create_app(translator: Translator, config: ServeConfig | None = None) -> Sta
     app.state.service = service
     app.router.redirect_slashes = False
     if (PAGE / "index.html").is_file() and not config.disable_web_ui:
-        _add_page(app)
+        app.add_route("/", index)
+        app.mount("/static", StaticFiles(directory=PAGE))
     if config.cors_origin:
         app.add_middleware(
             CORSMiddleware,
@@ -62,12 +63,8 @@ def create_app(translator: Translator, config: ServeConfig | None = None) -> Sta
     return app
 
 
-def _add_page(app: Starlette) -> None:
-    async def index(_: Request) -> Response:
-        return FileResponse(PAGE / "index.html")
-
-    app.add_route("/", index)
-    app.mount("/static", StaticFiles(directory=PAGE))
+async def index(_: Request) -> Response:
+    return FileResponse(PAGE / "index.html")
 
 
 async def spec(request: Request) -> Response:

@@ -1,7 +1,7 @@
 """Dynamic batching: jobs with the same options are translated in one batch.
 
-No job waits for a batch to fill. A free thread takes all that is queued; while every thread is busy, the queue, and so
-the next batch, grows. No translation depends on the others in its batch, so each is the same as if translated alone.
+A batch is never waited for: a free thread takes all that is queued, and the queue grows while every thread is busy.
+Each translation is the same as if translated alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
+
+from starlette.exceptions import HTTPException
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.sentences import SourceText
@@ -35,18 +37,17 @@ class Job(NamedTuple):
     sources: tuple[SourceText, ...]
     wanted: Callable[[], bool] = lambda: True  # whether the client is still waiting
 
-    @property
-    def characters(self) -> int:
-        return sum(len(source.text) for source in self.sources)
-
 
 Translations = list[Translation]
 Translate = Callable[[Options, list[SourceText], Stop], Translations]
 """The translations of texts, unless `Stop` returns true on the way."""
 
 
-class QueueFullError(Exception):
+class QueueFullError(HTTPException):
     """The queue is full, or closed."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the queue of the server is full: try again soon", {"Retry-After": "1"})
 
 
 class Batcher:
@@ -111,20 +112,17 @@ class Batcher:
             self._changed.wait_for(lambda: self._queued or not self._open)
             if not self._queued:
                 return {}
-            options, group = next(iter(self._queued.items()))
+            options, group = self._queued.popitem(last=False)
             batch: dict[Future[Translations], Job] = {}
             characters = 0
             for future, job in group.items():
-                characters += job.characters
+                characters += sum(len(source.text) for source in job.sources)
                 if batch and (len(batch) == MAX_JOBS or characters > MAX_CHARACTERS):
                     break
                 batch[future] = job
-            for future in batch:
-                del group[future]
-            if group:
-                self._queued.move_to_end(options)  # the rest follows after the jobs with other options
-            else:
-                del self._queued[options]
+            rest = {future: job for future, job in group.items() if future not in batch}
+            if rest:
+                self._queued[options] = rest  # after the jobs with other options
             return batch
 
     def _run(self, batch: dict[Future[Translations], Job]) -> None:
@@ -133,11 +131,11 @@ class Batcher:
         try:
             found = iter(self._translate(jobs[0].options, sources, lambda: not any(job.wanted() for job in jobs)))
         except BaseException as error:
-            if len(batch) == 1:
-                next(iter(batch)).set_exception(error)
-                return
-            for future, job in batch.items():  # each alone, so that only the job at fault fails
-                self._run({future: job})
+            for future, job in batch.items():
+                if len(batch) == 1:
+                    future.set_exception(error)
+                else:
+                    self._run({future: job})  # alone, so that only the job at fault fails
             return
         for future, job in batch.items():
             future.set_result([next(found) for _ in job.sources])

@@ -41,16 +41,17 @@ class ApiKeys:
         limits: dict[str, int | None] = {}
         problems = []
         for number, line in enumerate(lines, 1):
-            words = list(takewhile(lambda word: not word.startswith("#"), line.split()))
-            if not words:
-                continue
-            key, *rest = words
-            if key in limits:
-                problems.append(Problem("the key occurs twice", f"{path}:{number}", "delete one"))
-            elif len(rest) > 1 or not all(word.isascii() and word.isdigit() for word in rest):
-                problems.append(Problem("not a key and a number", f"{path}:{number}", "write KEY or KEY 60"))
-            else:
-                limits[key] = int(rest[0]) if rest else None
+            match list(takewhile(lambda word: not word.startswith("#"), line.split())):
+                case []:
+                    pass
+                case [key, *_] if key in limits:
+                    problems.append(Problem("the key occurs twice", f"{path}:{number}", "delete one"))
+                case [key]:
+                    limits[key] = None
+                case [key, limit] if limit.isascii() and limit.isdigit():
+                    limits[key] = int(limit)
+                case _:
+                    problems.append(Problem("not a key and a number", f"{path}:{number}", "write KEY or KEY 60"))
         if not limits and not problems:
             problems.append(Problem("contains no key", str(path), "write one key per line"))
         if problems:
@@ -59,11 +60,9 @@ class ApiKeys:
 
     def client(self, key: str, req_limit: int) -> Client | None:
         """The client with this key. Every digest is compared in constant time, so the time reveals nothing."""
-        given, found = _digest(key), None
-        for digest, limit in self._known:
-            if hmac.compare_digest(digest, given):
-                found = Client(digest.hex(), req_limit if limit is None else limit)
-        return found
+        given = _digest(key)
+        limits = [limit for digest, limit in self._known if hmac.compare_digest(digest, given)]
+        return Client(given.hex(), req_limit if limits[0] is None else limits[0]) if limits else None
 
 
 def _digest(key: str) -> bytes:
@@ -93,8 +92,7 @@ class RateLimiter:
         """Seconds until the client's next request is allowed; 0: it is allowed now."""
         if client.req_limit < 0:
             return 0
-        missing = 1 - self._left(client)
-        return max(0, missing) * 60 / client.req_limit if client.req_limit else 60
+        return max(0, 1 - self._left(client)) * 60 / client.req_limit if client.req_limit else 60
 
     def charge(self, client: Client, requests: float) -> None:
         if client.req_limit < 0:

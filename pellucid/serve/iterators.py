@@ -9,9 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
+from starlette.exceptions import HTTPException
+
 from pellucid.serve.batcher import QueueFullError
 
 Item = TypeVar("Item")
+
+
+class TimedOutError(HTTPException):
+    def __init__(self, seconds: float) -> None:
+        super().__init__(503, f"the translation took longer than {seconds:g} s", {"Retry-After": "1"})
 
 
 class IteratorPool:
@@ -50,6 +57,8 @@ class IteratorPool:
                     if isinstance(item, BaseException):
                         raise item
                     yield item[0]
+        except TimeoutError:
+            raise TimedOutError(timeout) from None
         finally:
             closed.set()
             task.cancel()  # if it has not begun

@@ -36,15 +36,11 @@ class Languages:
 
     def all(self) -> list[Language]:
         """Every language with those it can be translated into, in the order of the model."""
-        codes = dict.fromkeys([*self._known.languages, *(code for pair in self._directions for code in pair)])
-        return [
-            {
-                "code": code,
-                "name": language_name(code),
-                "targets": sorted(target for source, target in self._directions if source == code),
-            }
-            for code in codes
-        ]
+        targets: dict[str, list[str]] = {code: [] for code in self._known.languages}
+        for source, target in self._directions:
+            targets.setdefault(source, []).append(target)
+            targets.setdefault(target, [])
+        return [{"code": code, "name": language_name(code), "targets": sorted(targets[code])} for code in targets]
 
     def direction(self, text: str, source: str | None, target: str | None) -> Direction:
         """The source and target language of a translation, in the codes of the model."""

@@ -12,7 +12,6 @@ from starlette.requests import Request
 
 MAX_FIELDS = 1000  # of a form or a query
 BODY_TIMEOUT = 30  # seconds for a body to arrive
-NOT_UTF8 = "a field is not text in UTF-8"
 
 
 async def read_json(request: Request) -> dict[str, Any]:
@@ -22,17 +21,22 @@ async def read_json(request: Request) -> dict[str, Any]:
 
 async def read_parameters(request: Request) -> dict[str, Any]:
     """The fields of the query and the body, whose values win. A field given several times in a form is a list."""
-    query = _urlencoded(request.url.query)
-    body = await _body(request)
-    if not body:
-        return query
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "application/json" or kind.endswith("+json"):
-        return query | _json(body)
-    if kind == "application/x-www-form-urlencoded":
-        return query | _urlencoded(_utf8(body))
-    if kind == "multipart/form-data":
-        return query | await _multipart(request, body)
+    try:
+        query = _urlencoded(request.url.query)
+        body = await _body(request)
+        if not body:
+            return query
+        if kind == "application/json" or kind.endswith("+json"):
+            return query | _json(body)
+        if kind == "application/x-www-form-urlencoded":
+            return query | _urlencoded(body.decode("utf-8"))
+        if kind == "multipart/form-data":
+            body.decode("utf-8")  # Starlette would read other bytes as Latin-1
+            form = await request.form(max_files=0, max_fields=MAX_FIELDS, max_part_size=len(body))
+            return query | _single({name: form.getlist(name) for name in form})
+    except UnicodeDecodeError:
+        raise HTTPException(400, "a field is not text in UTF-8") from None
     raise HTTPException(415, "the body is neither JSON nor a form: say which in Content-Type")
 
 
@@ -62,22 +66,9 @@ def _urlencoded(text: str) -> dict[str, Any]:
     try:
         return _single(parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict"))
     except UnicodeDecodeError:
-        raise HTTPException(400, NOT_UTF8) from None
+        raise
     except ValueError:
         raise HTTPException(400, f"more than {MAX_FIELDS} fields") from None
-
-
-async def _multipart(request: Request, body: bytes) -> dict[str, Any]:
-    _utf8(body)  # Starlette would read other bytes as Latin-1
-    form = await request.form(max_files=0, max_fields=MAX_FIELDS, max_part_size=len(body))
-    return _single({name: form.getlist(name) for name in form})
-
-
-def _utf8(content: bytes) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise HTTPException(400, NOT_UTF8) from None
 
 
 def _single(fields: dict[str, list[Any]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, ProcessCollector, generate_latest
 
@@ -15,24 +16,19 @@ class ServiceMetrics:
     """The metrics of one service, in a registry of their own: a process may hold several services."""
 
     def __init__(self, unfinished: Callable[[], float]) -> None:
-        self._registry = registry = CollectorRegistry()
-        self.requests = Counter(
-            "pellucid_requests_total", "Requests answered.", ("endpoint", "status"), registry=registry
-        )
-        self.seconds = Histogram(
-            "pellucid_request_seconds", "Time until a request was answered.", buckets=SECONDS, registry=registry
-        )
-        self.texts = Counter("pellucid_texts_total", "Texts translated.", registry=registry)
-        self.characters = Counter("pellucid_characters_total", "Characters of the texts translated.", registry=registry)
-        self.tokens = Counter("pellucid_tokens_total", "Tokens of the translations.", registry=registry)
-        self.batches = Histogram("pellucid_batch_jobs", "Jobs per batch.", buckets=SIZES, registry=registry)
-        jobs = Gauge("pellucid_unfinished_jobs", "Jobs queued or in progress.", registry=registry)
-        jobs.set_function(unfinished)
-        ProcessCollector(registry=registry)
+        self._registry = CollectorRegistry()
+        own: dict[str, Any] = {"namespace": "pellucid", "registry": self._registry}
+        self.requests = Counter("requests_total", "Requests answered.", ("endpoint", "status"), **own)
+        self.seconds = Histogram("request_seconds", "Time until a request was answered.", buckets=SECONDS, **own)
+        self.texts = Counter("texts_total", "Texts translated.", **own)
+        self.characters = Counter("characters_total", "Characters of the texts translated.", **own)
+        self.tokens = Counter("tokens_total", "Tokens of the translations.", **own)
+        self.batches = Histogram("batch_jobs", "Jobs per batch.", buckets=SIZES, **own)
+        Gauge("unfinished_jobs", "Jobs queued or in progress.", **own).set_function(unfinished)
+        ProcessCollector(registry=self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric, without the time at which each series was created: the library can leave it out only for the
-        whole process, which may be somebody else's."""
+        """Every metric, without the times of creation, which the library can leave out only for the whole process."""
         for metric in self._registry.collect():
             metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
             yield metric

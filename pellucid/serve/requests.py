@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, ClassVar, Literal, Self
 
-from starlette.requests import Request
-
 from pellucid.config import DecodeConfig, Strategy
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import Config, required, setting
@@ -20,12 +18,9 @@ class Body(Config):
 
     MEDIA_TYPES: ClassVar[tuple[str, ...]] = ("application/json",)
 
-    api_key: str | None = setting(None, "API key, where the server requires one")
+    read = staticmethod(read_json)  # the values as the client sent them, not yet checked
 
-    @classmethod
-    async def read(cls, request: Request) -> dict[str, Any]:
-        """The values as the client sent them, not yet checked."""
-        return await read_json(request)
+    api_key: str | None = setting(None, "API key, where the server requires one")
 
     @classmethod
     def parse(cls, values: dict[str, Any], **defaults: Any) -> Self:
@@ -39,7 +34,7 @@ class Body(Config):
         try:
             body = cls(**{**defaults, **given})
         except UserError as error:
-            raise UserError([*error.problems, *problems]) from None
+            problems = error.problems + problems
         if problems:
             raise UserError(problems)
         return body
@@ -51,9 +46,7 @@ class LibreTranslateBody(Body):
 
     MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
-    @classmethod
-    async def read(cls, request: Request) -> dict[str, Any]:
-        return await read_parameters(request)
+    read = staticmethod(read_parameters)
 
     @classmethod
     def parse(cls, values: dict[str, Any], **defaults: Any) -> Self:

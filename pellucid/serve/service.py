@@ -6,10 +6,11 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,13 +23,14 @@ from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Stop, Translator
 from pellucid.errors import Problem, UserError, counted
-from pellucid.serve.batcher import Batcher, Job, Options, QueueFullError
+from pellucid.serve.batcher import Batcher, Job, Options
 from pellucid.serve.clients import ApiKeys, Client, RateLimiter, network
-from pellucid.serve.iterators import IteratorPool
+from pellucid.serve.iterators import IteratorPool, TimedOutError
 from pellucid.serve.languages import Languages
 from pellucid.serve.middleware import CLIENT_CLOSED_REQUEST
 from pellucid.serve.prometheus import ServiceMetrics
 from pellucid.serve.requests import Body
+from pellucid.text.languages import Languages as Direction
 from pellucid.text.unicode import well_formed
 
 Result = TypeVar("Result")
@@ -54,14 +56,12 @@ class Service:
 
     @asynccontextmanager
     async def receive(self, request: Request, kind: type[AnyBody], **defaults: Any) -> AsyncIterator[AnyBody]:
-        """The body of a request, around the work on it: the API key and the rate limit are checked before it is parsed,
-        and the cost of the work is charged after it."""
+        """The body of a request. API key and rate limit are checked before it is parsed; its cost is charged last."""
         values = await kind.read(request)
         client = self._client(request, values.pop("api_key", None))  # ignored, whatever it is, where none is required
         texts = values.get("q", values.get("text"))
-        count = (
-            max(1, len(texts)) if isinstance(texts, list) and not exceeds(len(texts), self.config.batch_limit) else 1
-        )
+        given = len(texts) if isinstance(texts, list) else 1
+        count = 1 if exceeds(given, self.config.batch_limit) else max(1, given)
         seconds = ceil(self._rate_limiter.retry_after(client))
         if seconds:
             allowed = counted(client.req_limit, "request")
@@ -81,20 +81,18 @@ class Service:
             return Client(network(request.client.host) if request.client else "", self.config.req_limit)
         if not isinstance(key, str) or not key:
             raise HTTPException(403, "an API key is needed: send it as api_key")
-        client = self._keys.client(key, self.config.req_limit)
-        if client is None:
-            raise HTTPException(403, "the API key is not valid")
-        return client
+        if client := self._keys.client(key, self.config.req_limit):
+            return client
+        raise HTTPException(403, "the API key is not valid")
 
     def texts(self, value: str | list[str], name: str) -> list[str]:
         """The text or texts of a field, within the limits."""
         texts = value if isinstance(value, list) else [value]
-        limits = self.config
-        if exceeds(len(texts), limits.batch_limit):
-            raise HTTPException(400, f"{name} has {len(texts)} texts; at most {limits.batch_limit} are allowed")
-        characters = sum(map(len, texts))
-        if exceeds(characters, limits.char_limit):
-            raise HTTPException(400, f"{name} has {characters} characters; at most {limits.char_limit} are allowed")
+        amounts = {"texts": len(texts), "characters": sum(map(len, texts))}
+        limits = {"texts": self.config.batch_limit, "characters": self.config.char_limit}
+        for unit, amount in amounts.items():
+            if exceeds(amount, limits[unit]):
+                raise HTTPException(400, f"{name} has {amount} {unit}; at most {limits[unit]} are allowed")
         return [well_formed(text) for text in texts]
 
     def prefix(self, value: str | None) -> str:
@@ -114,24 +112,20 @@ class Service:
     def decode_config(self, asked: DecodeConfig) -> DecodeConfig:
         """The settings of a search alone, checked against the limits."""
         limits = self.config
+        values = {name: getattr(asked, name) for name in DecodeConfig.names()}
         bounds = (
-            ("beam", asked.beam, limits.beam_limit),
-            ("n_best", asked.n_best - 1, limits.alternatives_limit),
-            ("min_length", asked.min_length, limits.output_limit),
-            ("max_length", asked.max_length or 0, limits.output_limit),
+            ("beam", limits.beam_limit, 0),
+            ("n_best", limits.alternatives_limit, 1),  # the best is not an alternative
+            ("min_length", limits.output_limit, 0),
+            ("max_length", limits.output_limit, 0),
         )
         problems = [
-            Problem(
-                f"{getattr(asked, name)} is more than this server allows",
-                name,
-                f"at most {limit + (name == 'n_best')}",
-            )
-            for name, amount, limit in bounds
-            if exceeds(amount, limit)
+            Problem(f"{values[name]} is more than this server allows", name, f"at most {limit + extra}")
+            for name, limit, extra in bounds
+            if exceeds((values[name] or 0) - extra, limit)
         ]
         if problems:
             raise UserError(problems)
-        values = {name: getattr(asked, name) for name in DecodeConfig.names()}
         if asked.max_length is None and exceeds(default_max_length(self.translator.length_limit), limits.output_limit):
             values["max_length"] = max(1, limits.output_limit)
         return DecodeConfig(**values)
@@ -142,8 +136,6 @@ class Service:
         try:
             future = self.batcher.submit(Job(options, tuple(sources), lambda: not finished.is_set()))
             return await self._result(request, asyncio.wrap_future(future))
-        except QueueFullError:
-            raise queue_full() from None
         finally:
             finished.set()
 
@@ -156,38 +148,28 @@ class Service:
                 return work.result()
             if disconnect.done():
                 raise HTTPException(CLIENT_CLOSED_REQUEST, "the client disconnected")
-            raise timed_out(self.config)
+            raise TimedOutError(self.config.timeout)
         finally:
             disconnect.cancel()
             work.cancel()
 
-    async def explain(
-        self, request: Request, text: str, source: str | None, target: str | None, target_text: str | None
-    ) -> str:
+    async def explain(self, request: Request, text: str, direction: Direction, target_text: str | None) -> str:
         """The trace of a translation, as JSON."""
 
         def start() -> Iterator[str]:
             from pellucid.tracing import explain
 
-            yield explain(self.translator, text, source, target, target_text=target_text).to_json()
+            yield explain(self.translator, text, *direction, target_text=target_text).to_json()
 
         async def read() -> str:
             [trace] = [trace async for trace in self.iterators.read(start, self.config.timeout)]
             return trace
 
-        try:
-            return await self._result(request, asyncio.create_task(read()))
-        except QueueFullError:
-            raise queue_full() from None
-        except TimeoutError:
-            raise timed_out(self.config) from None
+        return await self._result(request, asyncio.create_task(read()))
 
     async def stream(self, source: SourceText, config: DecodeConfig) -> AsyncGenerator[str]:
         """The translation of a text, piece by piece."""
-
-        def start() -> Iterator[str]:
-            return self.translator.stream(source.text, *source.direction, config)
-
+        start = partial(self.translator.stream, source.text, *source.direction, config)
         async with aclosing(self.iterators.read(start, self.config.timeout)) as pieces:
             async for piece in pieces:
                 yield piece
@@ -207,16 +189,7 @@ class Service:
 
 def service_of(request: Request) -> Service:
     """The service of the application that a request was sent to."""
-    service: Service = request.app.state.service
-    return service
-
-
-def queue_full() -> HTTPException:
-    return HTTPException(503, "the queue of the server is full: try again soon", {"Retry-After": "1"})
-
-
-def timed_out(config: ServeConfig) -> HTTPException:
-    return HTTPException(503, f"the translation took longer than {config.timeout:g} s", {"Retry-After": "1"})
+    return cast(Service, request.app.state.service)
 
 
 async def _disconnect(request: Request) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -12,7 +13,6 @@ from starlette.responses import Response
 from pellucid.config import DecodeConfig
 from pellucid.config.serve import exceeds
 from pellucid.decode.sentences import SourceText
-from pellucid.decode.translation import Translation
 from pellucid.serve.api.markup import Page, Plain
 from pellucid.serve.api.openapi import ApiRoute
 from pellucid.serve.batcher import Options
@@ -48,13 +48,13 @@ async def health(_: Request) -> Response:
 
 async def frontend_settings(request: Request) -> Response:
     service = service_of(request)
-    config = service.config
+    key_required = service.config.api_keys is not None
     first = next(language["targets"][0] for language in service.languages.all() if language["targets"])
     return SafeJSONResponse(
         {
-            "apiKeys": config.api_keys is not None,
-            "keyRequired": config.api_keys is not None,
-            "charLimit": config.char_limit,
+            "apiKeys": key_required,
+            "keyRequired": key_required,
+            "charLimit": service.config.char_limit,
             "frontendTimeout": 500,
             "suggestions": False,
             "filesTranslation": False,
@@ -91,11 +91,12 @@ async def _translate(service: Service, request: Request, body: TranslateRequest)
     pages = await asyncio.to_thread(read)  # long texts take a while, which would block the event loop
     sources = [SourceText(text, direction) for page, direction in pages for text in page.texts]
     found = iter(await service.translate(request, sources, Options(config)))
-    translated = [(page, [next(found) for _ in page.texts]) for page, _ in pages]
-    ranked = [
-        [page.write([_at_rank(translation, rank) for translation in translations]) for rank in range(count + 1)]
-        for page, translations in translated
-    ]
+    ranked = []  # of each page, the best translation and the alternatives
+    for page, _ in pages:
+        hypotheses = [(best, *best.alternatives) for best in islice(found, len(page.texts))]
+        # A text with fewer hypotheses repeats its last.
+        ranks = [[each[min(rank, len(each) - 1)].text for each in hypotheses] for rank in range(count + 1)]
+        ranked.append([page.write(translated) for translated in ranks])
 
     answer: dict[str, list[Any]] = {"translatedText": [best for best, *_ in ranked]}
     if body.source == "auto":
@@ -105,9 +106,3 @@ async def _translate(service: Service, request: Request, body: TranslateRequest)
     if count:
         answer["alternatives"] = [list(dict.fromkeys(text for text in rest if text != best)) for best, *rest in ranked]
     return answer if isinstance(body.q, list) else {name: values[0] for name, values in answer.items()}
-
-
-def _at_rank(translation: Translation, rank: int) -> str:
-    """The text of the translation at a rank, or of the last there is."""
-    every = (translation, *translation.alternatives)
-    return every[min(rank, len(every) - 1)].text

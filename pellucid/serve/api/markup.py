@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape, unescape
 from html.parser import HTMLParser
+from itertools import accumulate
 from typing import Any
 
 # Elements whose content is not translated, like that of any element with translate="no".
@@ -26,7 +27,10 @@ class Page:
     """HTML, split into pieces that are text or markup. The pieces joined are the source."""
 
     def __init__(self, source: str) -> None:
-        self._pieces = _pieces(source)
+        starts = _Reader(source).starts
+        ends = [start for start, _ in starts[1:]] + [len(source)]
+        pieces = [(source[start:end], is_text) for (start, is_text), end in zip(starts, ends, strict=True)]
+        self._pieces = [(piece, is_text and not unescape(piece).isspace()) for piece, is_text in pieces if piece]
         self.texts = tuple(unescape(piece) for piece, is_text in self._pieces if is_text)
 
     def write(self, texts: Sequence[str]) -> str:
@@ -39,33 +43,20 @@ def _escaped(piece: str, before: str, after: str) -> str:
     return piece if before == after else escape(after, quote=False)
 
 
-def _pieces(source: str) -> list[tuple[str, bool]]:
-    reader = _Reader(source)
-    reader.feed(source)
-    reader.finish(source)
-    ends = [start for start, _ in reader.starts[1:]] + [len(source)]
-    pieces = [(source[start:end], is_text) for (start, is_text), end in zip(reader.starts, ends, strict=True)]
-    return [(piece, is_text and not unescape(piece).isspace()) for piece, is_text in pieces if piece]
-
-
 class _Reader(HTMLParser):
-    """Records where text and where markup begins. The pieces are then cut from the source itself, because the parser
-    changes what it reads."""
+    """Records where text and markup begin. The pieces are cut from the source, as the parser changes what it reads."""
 
     def __init__(self, source: str) -> None:
         super().__init__(convert_charrefs=False)
         self.starts: list[tuple[int, bool]] = [(0, False)]
-        self._lines = [0]  # the offset of each line; like the parser, this counts \n alone
-        for line in source.split("\n"):
-            self._lines.append(self._lines[-1] + len(line) + 1)
+        # The offset of each line; like the parser, this counts \n alone.
+        self._lines = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
         self._element = ""  # the open element whose content is not translated,
         self._depth = 0  # and how many of its name are nested
-
-    def finish(self, source: str) -> None:
-        """Handle the rest: an incomplete tag is markup, an incomplete entity is text. `HTMLParser.close` would parse it
-        repeatedly, in a time quadratic in its length."""
-        is_tag = source.startswith("<", self._offset())
-        self._record(not is_tag)
+        self.feed(source)
+        # In the rest, an incomplete tag is markup and an incomplete entity is text. `HTMLParser.close` would parse it
+        # repeatedly, in a time quadratic in its length.
+        self._record(not source.startswith("<", self._offset()))
 
     def _offset(self) -> int:
         line, column = self.getpos()

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -18,10 +19,10 @@ from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
 from pellucid.errors import UserError
 from pellucid.serve.api.openapi import ApiRoute
-from pellucid.serve.batcher import Options, QueueFullError
+from pellucid.serve.batcher import Options
 from pellucid.serve.middleware import SERVER_ERROR, SafeJSONResponse, location, log
 from pellucid.serve.requests import ExplainRequest, SearchRequest, StreamRequest
-from pellucid.serve.service import Service, queue_full, service_of, timed_out
+from pellucid.serve.service import Service, service_of
 
 LIMITS = ("char_limit", "batch_limit", "beam_limit", "alternatives_limit", "output_limit", "req_limit", "timeout")
 TAG = "Pellucid"
@@ -54,8 +55,7 @@ async def explain(request: Request) -> Response:
         [text] = service.texts(body.text, "text")
         given = body.target_text and service.texts(body.target_text, "target_text")[0]
         direction = await asyncio.to_thread(service.languages.direction, text, body.source, body.target)
-        trace = await service.explain(request, text, *direction, given)
-        return Response(trace, media_type="application/json")
+        return Response(await service.explain(request, text, direction, given), media_type="application/json")
 
 
 async def model(request: Request) -> Response:
@@ -93,8 +93,7 @@ def _sources(
 async def _events(
     service: Service, source: SourceText, config: DecodeConfig, stack: AsyncExitStack
 ) -> AsyncGenerator[bytes]:
-    """Server-sent events: `start`, a `piece` each time there is more text, and last `end` or `error`. `stack` is closed
-    after the last one."""
+    """Server-sent events: `start`, `piece` whenever there is more text, `end` or `error`. Then `stack` is closed."""
     async with stack:
         yield _event("start", dict(zip(("source", "target"), source.direction, strict=True)))
         pieces = []
@@ -104,10 +103,8 @@ async def _events(
                     pieces.append(piece)
                     yield _event("piece", {"text": piece})
             yield _event("end", {"text": "".join(pieces)})
-        except QueueFullError:
-            yield _event("error", {"error": queue_full().detail})
-        except TimeoutError:
-            yield _event("error", {"error": timed_out(service.config).detail})
+        except HTTPException as error:  # the queue is full, or the time is up
+            yield _event("error", {"error": error.detail})
         except UserError as error:
             yield _event("error", {"error": str(error)})
         except Exception as error:
@@ -120,12 +117,8 @@ def _event(name: str, data: dict[str, Any]) -> bytes:
 
 
 def _translation(translation: Translation) -> dict[str, Any]:
-    return _hypothesis(translation) | {
-        "alternatives": [_hypothesis(other) for other in translation.alternatives],
-        "source": translation.source,
-        "target": translation.target,
-        "notes": translation.notes,
-    }
+    alternatives = [_hypothesis(other) for other in translation.alternatives]
+    return vars(translation) | _hypothesis(translation) | {"alternatives": alternatives}
 
 
 def _hypothesis(translation: Translation) -> dict[str, Any]:

@@ -13,17 +13,14 @@ from starlette.routing import BaseRoute, Route
 
 from pellucid.serve.requests import Body
 
+Endpoint = Callable[[Request], Awaitable[Response]]
+
 
 class ApiRoute(Route):
     """A route that the document describes: POST if it takes a body, else GET."""
 
     def __init__(
-        self,
-        path: str,
-        endpoint: Callable[[Request], Awaitable[Response]],
-        summary: str,
-        body: type[Body] | None = None,
-        tag: str | None = None,
+        self, path: str, endpoint: Endpoint, summary: str, body: type[Body] | None = None, tag: str | None = None
     ) -> None:
         super().__init__(path, endpoint, methods=["POST" if body else "GET"])
         self.summary, self.body, self.tag = summary, body, tag

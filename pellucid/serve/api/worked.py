@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -49,11 +48,8 @@ ROUTES = [
 
 @cache
 def _examples() -> dict[str, Example]:
-    return {example.id: example for example in map(_read, shipped())}
-
-
-def _read(path: Path) -> Example:
-    return read_text(path.read_text(encoding="utf-8"), path.name)
+    examples = [read_text(path.read_text(encoding="utf-8"), path.name) for path in shipped()]
+    return {example.id: example for example in examples}
 
 
 @cache
@@ -68,11 +64,11 @@ def _edited(body: WorkedRequest) -> dict[str, Any]:
     example = _examples()[body.id]
     texts = {name: input_text(value) for name, value in example.inputs.items()}
     stated = {step.name: step.stated.written for step in example.steps if step.stated}
-    edits = _Edits()
-    inputs = edits.read("inputs", body.inputs or {}, texts, read_input)
-    claims = edits.read("stated", body.stated or {}, stated, _stated)
-    if edits.problems:
-        raise UserError(edits.problems)
+    problems: list[Problem] = []
+    inputs = _edits("inputs", body.inputs or {}, texts, read_input, problems)
+    claims = _edits("stated", body.stated or {}, stated, _stated, problems)
+    if problems:
+        raise UserError(problems)
     steps = [replace(step, stated=claims.get(step.name, step.stated)) for step in example.steps]
     return plain(check(replace(example, inputs=example.inputs | inputs, steps=steps)))
 
@@ -81,47 +77,42 @@ def _stated(written: Any) -> Stated | None:
     return None if all(leaf == UNSTATED for leaf in items(written)) else read_stated(written)
 
 
-class _Edits:
-    """Reads the numbers that replace those of an example, and collects every problem."""
+def _edits(
+    kind: str, given: dict[str, Any], originals: dict[str, Any], parse: Callable[[Any], T], problems: list[Problem]
+) -> dict[str, T]:
+    """The values that replace those of an example. What is wrong with them is added to `problems`."""
+    found = {}
+    for name, written in given.items():
+        place = f"{kind}.{name}"
+        if name not in originals:
+            problems.append(Problem("unknown name", place, nearest(name, originals)))
+        elif not _alike(written, originals[name]):
+            problems.append(Problem("has another shape than in the example", place, "keep rows and columns"))
+        else:
+            pairs = zip(items(written), items(originals[name]), strict=True)
+            leaves = [_leaf(place, *pair, problems) for pair in pairs]
+            try:
+                found[name] = parse(like(originals[name], iter(leaves)))
+            except ValueError as error:
+                problems.append(Problem(str(error), place))
+    return found
 
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
 
-    def read(
-        self, kind: str, given: dict[str, Any], originals: dict[str, Any], parse: Callable[[Any], T]
-    ) -> dict[str, T]:
-        found = {}
-        for name, written in given.items():
-            place = f"{kind}.{name}"
-            if name not in originals:
-                self.problems.append(Problem("unknown name", place, nearest(name, originals)))
-            elif not _alike(written, originals[name]):
-                self.problems.append(Problem("has another shape than in the example", place, "keep rows and columns"))
-            else:
-                pairs = zip(items(written), items(originals[name]), strict=True)
-                leaves = [self._leaf(place, *pair) for pair in pairs]
-                try:
-                    found[name] = parse(like(originals[name], iter(leaves)))
-                except ValueError as error:
-                    self.problems.append(Problem(str(error), place))
-        return found
-
-    def _leaf(self, place: str, text: Any, original: Any) -> Any:
-        """A number or word. An empty string in a stated result states nothing, and a word stays a word."""
-        if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
-            remedy = f"write a string of at most {MAX_CHARACTERS} characters"
-            self.problems.append(Problem("is not written as text", place, remedy))
-            return 0
-        text = text.strip().replace("−", "-").replace("∞", "inf")
-        is_word = isinstance(original, str) and original != UNSTATED and not NUMBER.fullmatch(original)
-        if place.startswith("stated.") and text in ("", UNSTATED):
-            return UNSTATED
-        if is_word:
-            return text
-        if not NUMBER.fullmatch(text):
-            self.problems.append(Problem(f"{text!r} is not a number", place, "write it as 0.25"))
-            return 0
-        return int(text) if re.fullmatch(r"[+-]?\d+", text) else Decimal(text)
+def _leaf(place: str, text: Any, original: Any, problems: list[Problem]) -> Any:
+    """A number or word. An empty string in a stated result states nothing, and a word stays a word."""
+    if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
+        remedy = f"write a string of at most {MAX_CHARACTERS} characters"
+        problems.append(Problem("is not written as text", place, remedy))
+        return 0
+    text = text.strip().replace("−", "-").replace("∞", "inf")
+    if place.startswith("stated.") and text in ("", UNSTATED):
+        return UNSTATED
+    if isinstance(original, str) and original != UNSTATED and not NUMBER.fullmatch(original):  # a word
+        return text
+    if not NUMBER.fullmatch(text):
+        problems.append(Problem(f"{text!r} is not a number", place, "write it as 0.25"))
+        return 0
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else Decimal(text)
 
 
 def _alike(written: Any, original: Any) -> bool:
