@@ -37,9 +37,8 @@ class Corpus:
 
     def __init__(self, directory: Path, both_ways: bool = False) -> None:
         if not is_whole(directory):
-            raise UserError(
-                "there is no complete corpus here", str(directory), "delete the directory and build it again"
-            )
+            remedy = "delete the directory and build it again"
+            raise UserError("there is no complete corpus here", str(directory), remedy)
         self.directory = directory
         self.both_ways = both_ways
         self.about: dict[str, Any] = read_about(directory)
@@ -51,11 +50,8 @@ class Corpus:
         self._languages = mapped(directory / "languages", "u1").reshape(-1, 2)  # (pairs, sides)
         self._places = mapped(directory / "places", "<u4").reshape(-1, 2)  # (pairs, file and line)
         if both_ways and not self._reversible():
-            raise UserError(
-                "both directions need one joint vocabulary with a tag for each language",
-                str(directory),
-                "give the languages of both sides",
-            )
+            what = "both directions need one joint vocabulary with a tag for each language"
+            raise UserError(what, str(directory), "give the languages of both sides")
 
     @classmethod
     def build(
