@@ -106,8 +106,8 @@ class Corpus:
         reverse = pairs >= self.stored
         rows = np.where(reverse, pairs - self.stored, pairs) if self.both_ways else pairs
         first, second = (side.ids.lengths(rows) for side in self._sides)
-        head = 1 if self.tokenizers.source.languages else 0
-        return np.where(reverse, second, first) + head + 1, np.where(reverse, first, second) + 1
+        special = 2 if self.tokenizers.source.languages else 1  # the tag, if there are tags, and END
+        return np.where(reverse, second, first) + special, np.where(reverse, first, second) + 1
 
     def text(self, pair: int) -> tuple[str, str]:
         """Source and target as they were read."""
@@ -171,8 +171,7 @@ class Corpus:
                 tokens = ids.values[ids.offsets[rows[0]] : ids.offsets[rows[-1] + 1]]
                 number_of = np.repeat(numbers[rows], ids.lengths(rows))  # (tokens,)
                 for number in np.unique(numbers[rows]).tolist():
-                    language = self._named(number)
-                    mask = used.setdefault(language, np.zeros(len(self.tokenizers.target), bool))
+                    mask = used.setdefault(self._named(number), np.zeros(len(self.tokenizers.target), bool))
                     mask[tokens[number_of == number]] = True
         return used
 
