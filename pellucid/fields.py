@@ -27,22 +27,15 @@ from typing import (
 
 from pellucid.errors import Problem, UserError, nearest
 
-KINDS = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a string",
-    list: "a list of strings",
-    dict: "an object",
-}
-JSON_TYPES = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    list: "array",
-    dict: "object",
-    type(None): "null",
+# The types that a value may have: the name in a JSON schema, and the words of an error.
+TYPES = {
+    int: ("integer", "a whole number"),
+    float: ("number", "a number"),
+    bool: ("boolean", "true or false"),
+    str: ("string", "a string"),
+    list: ("array", "a list of strings"),
+    dict: ("object", "an object"),
+    type(None): ("null", "nothing"),
 }
 
 
@@ -75,7 +68,7 @@ class Setting(NamedTuple):
 
     def json_schema(self) -> dict[str, Any]:
         """The setting as JSON schema, for OpenAPI."""
-        names = [JSON_TYPES[kind] for kind in self.types]
+        names = [TYPES[kind][0] for kind in self.types]
         schema: dict[str, Any] = {"type": names[0] if len(names) == 1 else names}
         if self.choices:
             schema = {"type": ["string", *names] if names else "string", "enum": list(self.choices)}
@@ -95,13 +88,12 @@ class Setting(NamedTuple):
         if self.choices:
             return Problem(f"{_brief(value)} is not a choice", self.name, nearest(str(value), self.choices))
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        fits = (
-            (number and float in self.types)
-            or (isinstance(value, int) and not isinstance(value, bool) and int in self.types)
-            or any(isinstance(value, kind) for kind in self.types if kind not in (int, float))
-        ) and not (isinstance(value, list) and any(not isinstance(item, str) for item in value))
-        if not fits:
-            wanted = " or ".join(KINDS[kind] for kind in self.types if kind is not type(None))
+        kinds = (*self.types, int) if float in self.types else self.types
+        fits = isinstance(value, kinds) and (
+            bool in kinds or not isinstance(value, bool)
+        )  # to Python, a bool is an int
+        if not fits or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
+            wanted = " or ".join(TYPES[kind][1] for kind in self.types if kind is not type(None))
             return Problem(f"{_brief(value)} does not fit", self.name, f"give {wanted}")
         if number and not _is_finite(value):
             return Problem(f"{_brief(value)} is not a finite number", self.name, "give a finite number")
@@ -143,9 +135,9 @@ class Config:
         if problems:
             raise UserError(problems)
 
-    def conflicts(self) -> list[Problem]:
+    def conflicts(self) -> Iterable[Problem]:
         """Problems between fields that are each right alone."""
-        return []
+        return ()
 
     @classmethod
     def settings(cls) -> dict[str, Setting]:
@@ -207,17 +199,11 @@ def _shown(default: Any) -> str:
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:
     """`key=value` words as given after `--set`; values are read as TOML, bare words as strings."""
-    values: dict[str, Any] = {}
-    problems = []
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            problems.append(Problem(f"{text!r} has no name or no value", "--set", "write key=value"))
-            continue
-        values[name.strip()] = parse_value(value.strip())
-    if problems:
-        raise UserError(problems)
-    return values
+    wrong = [text for text in settings if "=" not in text or text.lstrip().startswith("=")]
+    if wrong:
+        raise UserError(Problem(f"{text!r} has no name or no value", "--set", "write key=value") for text in wrong)
+    named = (text.split("=", 1) for text in settings)
+    return {name.strip(): parse_value(value.strip()) for name, value in named}
 
 
 def parse_value(text: str) -> Any:

@@ -46,9 +46,7 @@ def write_file(path: Path, content: bytes | str, remedy: str = "free some space,
 
 @contextmanager
 def new_directory(
-    path: Path,
-    keep: Callable[[Path, Path], bool] = lambda _existing, _draft: True,
-    remedy: str = CACHE_REMEDY,
+    path: Path, keep: Callable[[Path, Path], bool] = lambda _existing, _draft: True, remedy: str = CACHE_REMEDY
 ) -> Iterator[Path]:
     """A draft directory to fill, which becomes `path` at the end of the block; after an error nothing is left of it.
 
@@ -57,41 +55,37 @@ def new_directory(
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        draft.chmod(0o777 & ~_umask())  # mkdtemp's are for their owner alone
-        try:
+        with tempfile.TemporaryDirectory(
+            prefix=f".{path.name}.", dir=path.parent, ignore_cleanup_errors=True
+        ) as temporary:
+            draft = Path(temporary) / "draft"  # made with the user's permissions; `temporary` is for its owner alone
+            draft.mkdir()
             yield draft
-            _sync_all(draft)
+            for written in [*draft.rglob("*"), draft]:
+                sync(written)
             _move(draft, path, keep)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)  # it is gone already if all went well
     except OSError as error:
         raise StorageError(f"cannot be written: {error.strerror or error}", str(path), remedy) from error
 
 
 def _move(draft: Path, path: Path, keep: Callable[[Path, Path], bool]) -> None:
     """Rename the draft to `path`. An older directory is moved aside before, because half of one must not be found under
-    its name. It is deleted when the draft has taken its place, and moved back if the draft cannot."""
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    older = aside / "older"
-    try:
-        while True:
-            try:
-                draft.rename(path)
-                break
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                    if older.exists():
-                        older.rename(path)
-                    raise
-            if keep(path, draft):
-                return
-            shutil.rmtree(older, ignore_errors=True)
-            with suppress(FileNotFoundError):  # another process was faster
-                path.rename(older)
-        sync(path.parent)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    its name. It is deleted with the temporary directory, and moved back if the draft cannot take its place."""
+    older = draft.with_name("older")
+    while True:
+        try:
+            draft.rename(path)
+            return sync(path.parent)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                if older.exists():
+                    older.rename(path)
+                raise
+        if keep(path, draft):
+            return None
+        shutil.rmtree(older, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another process was faster
+            path.rename(older)
 
 
 def sync(path: Path) -> None:
@@ -103,21 +97,9 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _sync_all(directory: Path) -> None:
-    for path in [*directory.rglob("*"), directory]:
-        sync(path)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 @contextmanager
 def lock(path: Path, busy: UserError, remedy: str = "ask its owner") -> Iterator[None]:
-    """Hold the lock file `path`; raises `busy` if another process does. The lock ends with the process, however it
-    ends."""
+    """Hold the lock file `path`; raises `busy` if another process does. The system frees it if the process dies."""
     try:
         opened = path.open("w")
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from pellucid.errors import Problem, counted, nearest
@@ -15,20 +16,18 @@ PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fie
 class DataConfig(Config):
     """Where the pairs come from: two aligned files, files of pairs, or a generated corpus."""
 
-    source: str | list[str] | None = setting(None, "files of source texts, one per line (also .gz, .xz)")
-    target: str | list[str] | None = setting(None, "files of their translations, line by line")
-    pairs: str | list[str] | None = setting(None, "files of pairs: .tsv, .jsonl, .tmx (also .gz, .xz)")
+    source: Files = setting(None, "files of source texts, one per line (also .gz, .xz)")
+    target: Files = setting(None, "files of their translations, line by line")
+    pairs: Files = setting(None, "files of pairs: .tsv, .jsonl, .tmx (also .gz, .xz)")
     corpus: str | None = setting(None, "generated corpus: dates or reports")
-    valid_source: str | list[str] | None = setting(
-        None, "validation source texts; default: 1% of the pairs are held out"
-    )
-    valid_target: str | list[str] | None = setting(None, "their translations")
-    valid_pairs: str | list[str] | None = setting(None, "files of validation pairs")
-    earlier_source: str | list[str] | None = setting(
+    valid_source: Files = setting(None, "validation source texts; default: 1% of the pairs are held out")
+    valid_target: Files = setting(None, "their translations")
+    valid_pairs: Files = setting(None, "files of validation pairs")
+    earlier_source: Files = setting(
         None, "source texts of an earlier training, mixed in when fine-tuning to prevent forgetting"
     )
-    earlier_target: str | list[str] | None = setting(None, "their translations")
-    earlier_pairs: str | list[str] | None = setting(None, "files of pairs of an earlier training")
+    earlier_target: Files = setting(None, "their translations")
+    earlier_pairs: Files = setting(None, "files of pairs of an earlier training")
     earlier_share: float = setting(0.5, "share of earlier pairs in an epoch", minimum=0, maximum=0.99)
     source_language: str | None = setting(None, "language code of the source, such as en")
     target_language: str | None = setting(None, "language code of the target, such as de")
@@ -36,39 +35,33 @@ class DataConfig(Config):
     joint: bool = setting(True, "one vocabulary shared by both sides")
     longest: int = setting(256, "maximum tokens per side; longer pairs are left out", minimum=8)
 
-    def conflicts(self) -> list[Problem]:
-        problems = []
+    def conflicts(self) -> Iterator[Problem]:
         given = [name for name in ("source", "pairs", "corpus") if getattr(self, name)]
         if len(given) != 1 and given != ["source", "pairs"]:
             what = f"{' and '.join(given)} given together" if given else "no pairs given"
-            problems.append(Problem(what, "data", "give --source and --target, or --pairs, or --corpus"))
+            yield Problem(what, "data", "give --source and --target, or --pairs, or --corpus")
         if self.corpus is not None and self.corpus not in CORPORA:
-            problems.append(Problem(f"unknown corpus {self.corpus!r}", "corpus", nearest(self.corpus, CORPORA)))
+            yield Problem(f"unknown corpus {self.corpus!r}", "corpus", nearest(self.corpus, CORPORA))
         for prefix in PREFIXES.values():
             sources, targets = file_list(getattr(self, f"{prefix}source")), file_list(getattr(self, f"{prefix}target"))
             if len(sources) != len(targets):
                 what = f"{counted(len(sources), 'file')} of sources, {len(targets)} of targets"
-                problems.append(Problem(what, f"{prefix}source", "give them in pairs, in the same order"))
+                yield Problem(what, f"{prefix}source", "give them in pairs, in the same order")
         for name in (name for names in self._files().values() for name in names):
             shown = name.encode("utf-8", "replace").decode()
             if shown != name:
                 remedy = "rename it: the config of a run, which is UTF-8, must name it"
-                problems.append(Problem("the name is not UTF-8", shown, remedy))
-        return problems + self._language_conflicts()
-
-    def _language_conflicts(self) -> list[Problem]:
-        problems = []
+                yield Problem("the name is not UTF-8", shown, remedy)
         if (self.source_language is None) != (self.target_language is None):
-            problems.append(Problem("one language without the other", "source_language", "give both --from and --to"))
+            yield Problem("one language without the other", "source_language", "give both --from and --to")
         if self.both_ways and self.corpus is not None:
-            problems.append(Problem("a generated corpus has its own directions", "both_ways", "leave it out"))
+            yield Problem("a generated corpus has its own directions", "both_ways", "leave it out")
         elif self.both_ways and self.source_language is None:
-            problems.append(Problem("needs the languages of both sides", "both_ways", "add --from and --to"))
+            yield Problem("needs the languages of both sides", "both_ways", "add --from and --to")
         if self.languages and self.languages[0] == self.languages[1]:
-            problems.append(Problem("the same language on both sides", "target_language", "give two codes"))
+            yield Problem("the same language on both sides", "target_language", "give two codes")
         if self.both_ways and not self.joint:
-            problems.append(Problem("needs one joint vocabulary", "both_ways", "leave joint as it is"))
-        return problems
+            yield Problem("needs one joint vocabulary", "both_ways", "leave joint as it is")
 
     def _files(self) -> dict[str, list[str]]:
         """The files of every field that names some."""
@@ -77,9 +70,8 @@ class DataConfig(Config):
 
     def absolute(self) -> DataConfig:
         """The same with full paths, so that a run can be resumed from any working directory."""
-        return self.changed(
-            **{name: [str(Path(path).resolve()) for path in files] for name, files in self._files().items()}
-        )
+        full = {name: [str(Path(path).resolve()) for path in files] for name, files in self._files().items()}
+        return self.changed(**full)
 
     @property
     def languages(self) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pellucid.errors import Problem
@@ -45,23 +46,16 @@ class DecodeConfig(Config):
     )
     scores: bool = setting(True, "compute the score of each translation; greedy is faster without")
 
-    def conflicts(self) -> list[Problem]:
-        problems = []
+    def conflicts(self) -> Iterator[Problem]:
         if self.strategy == "beam" and self.n_best > self.beam:
-            problems.append(Problem(f"{self.n_best} is more than beam {self.beam}", "n_best", "raise beam"))
+            yield Problem(f"{self.n_best} is more than beam {self.beam}", "n_best", "raise beam")
         if self.strategy == "greedy" and self.n_best > 1:
-            problems.append(Problem("greedy finds one translation", "n_best", "use strategy 'beam' or 'sample'"))
+            yield Problem("greedy finds one translation", "n_best", "use strategy 'beam' or 'sample'")
         if self.max_length is not None and self.max_length < self.min_length:
-            problems.append(
-                Problem(f"{self.max_length} is below min_length {self.min_length}", "max_length", "raise it")
-            )
-        if self.strategy != "sample":
-            problems += [
-                Problem(f"has no meaning with strategy {self.strategy!r}", name, "choose the strategy 'sample'")
-                for name, neutral in (("top_k", None), ("top_p", None), ("temperature", 1.0))
-                if getattr(self, name) != neutral
-            ]
-        return problems
+            yield Problem(f"{self.max_length} is below min_length {self.min_length}", "max_length", "raise it")
+        for name, neutral in (("top_k", None), ("top_p", None), ("temperature", 1.0)):
+            if self.strategy != "sample" and getattr(self, name) != neutral:
+                yield Problem(f"has no meaning with strategy {self.strategy!r}", name, "choose the strategy 'sample'")
 
 
 class EngineConfig(Config):
@@ -77,7 +71,6 @@ class EngineConfig(Config):
         "conversion, else int8",
     )
 
-    def conflicts(self) -> list[Problem]:
+    def conflicts(self) -> Iterator[Problem]:
         if self.compute_type is not None and self.engine in ("torch", "reference"):
-            return [Problem(f"{self.engine} has one compute type only", "compute_type", "leave it out, or the engine")]
-        return []
+            yield Problem(f"{self.engine} has one compute type only", "compute_type", "leave it out, or the engine")

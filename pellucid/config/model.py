@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from pellucid.errors import Problem, UserError, nearest
@@ -60,45 +61,32 @@ class ModelConfig(Config):
         0.0, "dropout probability of the feed-forward network's hidden layer", minimum=0, maximum=0.95
     )
 
-    def conflicts(self) -> list[Problem]:
-        problems = []
+    def conflicts(self) -> Iterator[Problem]:
         if self.d_model % self.heads:
             fitting = [h for h in range(1, self.d_model + 1) if self.d_model % h == 0]
             near = min(fitting, key=lambda h: abs(h - self.heads))
-            problems.append(
-                Problem(
-                    f"{self.d_model} is not divisible by heads {self.heads}", "d_model", f"for instance heads={near}"
-                )
+            yield Problem(
+                f"{self.d_model} is not divisible by heads {self.heads}", "d_model", f"for instance heads={near}"
             )
         elif self.positions == "rotary" and self.d_head % 2:
             remedy = "choose d_model and heads so that d_model / heads is even"
-            problems.append(Problem(f"rotary positions need an even head size, not {self.d_head}", "positions", remedy))
+            yield Problem(f"rotary positions need an even head size, not {self.d_head}", "positions", remedy)
         if self.positions == "sinusoidal" and self.d_model % 2:
-            problems.append(
-                Problem(f"sinusoidal positions need an even d_model, not {self.d_model}", "d_model", "add 1")
-            )
+            yield Problem(f"sinusoidal positions need an even d_model, not {self.d_model}", "d_model", "add 1")
         if self.kv_heads is not None and self.heads % self.kv_heads:
-            problems.append(
-                Problem(
-                    f"heads {self.heads} is not divisible by it ({self.kv_heads})",
-                    "kv_heads",
-                    "give a divisor of heads",
-                )
-            )
-        both = self.source_vocabulary is not None and self.target_vocabulary is not None
-        either = self.source_vocabulary is not None or self.target_vocabulary is not None
-        if either and not both:
-            missing = "source_vocabulary" if self.source_vocabulary is None else "target_vocabulary"
-            problems.append(
-                Problem("missing, though the other side is given", missing, "give both, or vocabulary alone")
-            )
-        if either and self.vocabulary is not None:
-            problems.append(Problem("given beside a vocabulary for each side", "vocabulary", "give one or the other"))
-        if either and self.tie == "all":
-            problems.append(
-                Problem("'all' needs one shared vocabulary", "tie", "tie='decoder' or 'none', or give vocabulary alone")
-            )
-        return problems
+            what = f"heads {self.heads} is not divisible by it ({self.kv_heads})"
+            yield Problem(what, "kv_heads", "give a divisor of heads")
+        separate = {"source_vocabulary": self.source_vocabulary, "target_vocabulary": self.target_vocabulary}
+        missing = [name for name, size in separate.items() if size is None]
+        if len(missing) == 2:
+            return
+        if missing:
+            yield Problem("missing, though the other side is given", missing[0], "give both, or vocabulary alone")
+        if self.vocabulary is not None:
+            yield Problem("given beside a vocabulary for each side", "vocabulary", "give one or the other")
+        if self.tie == "all":
+            remedy = "tie='decoder' or 'none', or give vocabulary alone"
+            yield Problem("'all' needs one shared vocabulary", "tie", remedy)
 
     @property
     def d_head(self) -> int:

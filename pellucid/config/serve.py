@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pellucid.errors import Problem
 from pellucid.fields import Config, setting
 
@@ -29,11 +31,10 @@ class ServeConfig(Config):
     )
     disable_web_ui: bool = setting(False, "serve the API without the page")
 
-    def conflicts(self) -> list[Problem]:
+    def conflicts(self) -> Iterator[Problem]:
         if 0 <= self.beam_limit <= self.alternatives_limit:
             what = f"{self.alternatives_limit} alternatives need a beam of {self.alternatives_limit + 1}"
-            return [Problem(what, "alternatives_limit", f"at most {self.beam_limit - 1}, or raise beam_limit")]
-        return []
+            yield Problem(what, "alternatives_limit", f"at most {self.beam_limit - 1}, or raise beam_limit")
 
 
 def exceeds(amount: float, limit: float) -> bool:

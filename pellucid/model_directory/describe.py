@@ -139,17 +139,12 @@ def describe(config: ModelConfig) -> Description:
         place, kind = name.rsplit(".", 1)
         if kind != "weight":
             continue  # a bias is counted with its weight; running statistics are not parameters
-        general = re.sub(r"\blayers\.\d+\.", "layers.*.", place)
-        seen = parts.get(general)
-        parts[general] = Component(
-            general,
-            shape,
-            seen.layers + 1 if seen else 1,
-            prod(shape),
-            prod(shapes.get(f"{place}.bias", (0,))),
-            prod(shape) if _is_product(general) else 0,
-            _side(general),
-        )
+        part = re.sub(r"\blayers\.\d+\.", "layers.*.", place)
+        layers = parts[part].layers + 1 if part in parts else 1
+        weights, biases = prod(shape), prod(shapes.get(f"{place}.bias", (0,)))
+        # A token is multiplied by this matrix, unless it is looked up in it, or normalised element by element.
+        multiply_adds = 0 if part.endswith(("embedding", "positions", "norm")) else weights
+        parts[part] = Component(part, shape, layers, weights, biases, multiply_adds, _side(part))
     if config.tie != "none":  # the matrix is an embedding's: it costs no weights, but the product is done
         size = (config.target_tokens, config.d_model)
         bias = config.target_tokens if config.output_bias else 0
@@ -157,17 +152,10 @@ def describe(config: ModelConfig) -> Description:
     return Description(config, list(parts.values()))
 
 
-def _is_product(part: str) -> bool:
-    """Whether a token is multiplied by this matrix; embeddings and positions are looked up, norms go by element."""
-    return not part.endswith(("embedding", "positions", "norm"))
-
-
 def _side(part: str) -> Side:
     """Whose tokens pass: cross-attention takes its keys and values from the source."""
-    of_source = part.startswith(("source", "encoder")) or part.endswith(
-        ("cross_attention.key", "cross_attention.value")
-    )
-    return "source" if of_source else "target"
+    memory = part.endswith(("cross_attention.key", "cross_attention.value"))
+    return "source" if memory or part.startswith(("source", "encoder")) else "target"
 
 
 def matmul_rate(seconds: float = 0.5, size: int = 1024) -> float:

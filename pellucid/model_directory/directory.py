@@ -127,9 +127,8 @@ class ModelDirectory:
         try:
             return content_hash(sorted([self.path / CONFIG, self.path / WEIGHTS, *texts]))[:32]
         except OSError as error:
-            raise UserError(
-                f"cannot be read: {error.strerror}", str(error.filename), "copy the model again, whole"
-            ) from None
+            remedy = "copy the model again, whole"
+            raise UserError(f"cannot be read: {error.strerror}", str(error.filename), remedy) from None
 
     def facts(self) -> dict[str, Any]:
         """What the directory holds, without loading the weights."""

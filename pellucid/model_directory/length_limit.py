@@ -49,9 +49,8 @@ def load_length_limit(directory: Path) -> int:
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(f"cannot be used: {error!r}", str(path), "copy the model again, whole") from error
     if type(longest) is not int or longest < MINIMUM:
-        raise UserError(
-            f"{longest!r} is not a number from {MINIMUM} on", f"{path}: {FIELD}", "copy the model again, whole"
-        )
+        what = f"{longest!r} is not a number from {MINIMUM} on"
+        raise UserError(what, f"{path}: {FIELD}", "copy the model again, whole")
     return longest
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from pellucid.config import ModelConfig
 
@@ -11,12 +12,7 @@ Shape = tuple[int, ...]
 
 def weight_shapes(config: ModelConfig) -> dict[str, Shape]:
     """Name -> shape of everything in `model.safetensors`. A tied matrix occurs once, under the first of its names."""
-    return (
-        dict(_embeddings(config))
-        | dict(_stack(config, "encoder"))
-        | dict(_stack(config, "decoder"))
-        | dict(_output(config))
-    )
+    return dict(chain(_embeddings(config), _stack(config, "encoder"), _stack(config, "decoder"), _output(config)))
 
 
 def _embeddings(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
@@ -38,10 +34,9 @@ def _stack(config: ModelConfig, stack: str) -> Iterator[tuple[str, Shape]]:
     if config.embedding_norm:
         yield from _norm(config, f"{stack}.input.norm")
     decoder = stack == "decoder"
+    attentions = ("self_attention", "cross_attention") if decoder else ("self_attention",)
     for layer in range(config.decoder_layers if decoder else config.encoder_layers):
-        for sublayer in (
-            ("self_attention", "cross_attention", "feed_forward") if decoder else ("self_attention", "feed_forward")
-        ):
+        for sublayer in (*attentions, "feed_forward"):
             name = f"{stack}.layers.{layer}.{sublayer}"
             yield from _feed_forward(config, name) if sublayer == "feed_forward" else _attention(config, name)
             yield from _norm(config, f"{name}_residual.norm")

@@ -36,7 +36,6 @@ class VocabularyRestriction:
 
     def __init__(self, tokenizers: Tokenizers, masks: Mapping[str, NDArray[np.bool_]]) -> None:
         self._tokenizers, self._masks = tokenizers, dict(masks)
-        self._tagged = bool(tokenizers.source.languages)
         self.ids = {language: np.flatnonzero(mask) for language, mask in masks.items()}
 
     @classmethod
@@ -84,10 +83,8 @@ class VocabularyRestriction:
     def applies(self, target_language: str | None, prefix: Sequence[int] = ()) -> str | None:
         """The language whose restriction holds for a translation into `target_language`; None if there is none, or if
         the translation must begin with tokens that it does not allow."""
-        name = target_language if self._tagged else UNTAGGED
-        if name not in self._masks:
-            return None
-        return name if not prefix or bool(self._masks[name][list(prefix)].all()) else None
+        name = target_language if self._tokenizers.source.languages else UNTAGGED
+        return name if name in self._masks and self._masks[name][list(prefix)].all() else None
 
     def allowed(self, language: str | None) -> NDArray[np.int64] | None:
         """The allowed tokens of a language that `applies` gave; None: all of them."""

@@ -47,9 +47,8 @@ def read_weights(directory: Path, config: ModelConfig) -> dict[str, NDArray[np.f
     except FileNotFoundError:
         raise UserError("missing", str(path), "copy the model again, whole") from None
     except (OSError, SafetensorError) as error:
-        raise UserError(
-            f"cannot be read: {error}", str(path), "the file is damaged or cut short: copy it again"
-        ) from None
+        remedy = "the file is damaged or cut short: copy it again"
+        raise UserError(f"cannot be read: {error}", str(path), remedy) from None
     except TypeError as error:  # bfloat16, for instance, which NumPy does not know
         raise UserError(f"cannot be read: {error}", str(path), "save the weights as float32 or float16") from None
     check_shapes({name: value.shape for name, value in weights.items()}, config, str(path))
@@ -68,30 +67,25 @@ def write_weights(directory: Path, config: ModelConfig, weights: Mapping[str, ND
 def check_shapes(found: dict[str, tuple[int, ...]], config: ModelConfig, where: str) -> None:
     """All weights that are missing, superfluous or of another shape than the config says, in one error."""
     expected = weight_shapes(config)
-    remedy = "config.json and model.safetensors do not belong together"
-    problems = [
-        Problem(f"missing, should be {shape}", f"{where}: {name}", remedy)
-        for name, shape in expected.items()
-        if name not in found
-    ]
-    problems += [Problem("unknown weight", f"{where}: {name}", remedy) for name in found if name not in expected]
-    problems += [
-        Problem(f"has shape {found[name]}, should be {shape}", f"{where}: {name}", remedy)
-        for name, shape in expected.items()
-        if name in found and tuple(found[name]) != shape
-    ]
-    _raise_some(problems, where)
+    wrong = {name: f"missing, should be {shape}" for name, shape in expected.items() if name not in found}
+    wrong |= {name: "unknown weight" for name in found if name not in expected}
+    for name, shape in expected.items():
+        if name in found and tuple(found[name]) != shape:
+            wrong[name] = f"has shape {found[name]}, should be {shape}"
+    _raise_some(wrong, where, "config.json and model.safetensors do not belong together")
 
 
 def check_finite(weights: dict[str, NDArray[np.floating]], where: str) -> None:
     """All weights with a number in them that is infinite or none, in one error."""
-    remedy = "the file is damaged: copy the model again"
     bad = [name for name, value in weights.items() if not np.isfinite(value).all()]
-    _raise_some([Problem("holds numbers that are not finite", f"{where}: {name}", remedy) for name in bad], where)
+    _raise_some(
+        dict.fromkeys(bad, "holds numbers that are not finite"), where, "the file is damaged: copy the model again"
+    )
 
 
-def _raise_some(problems: list[Problem], where: str) -> None:
-    """As many as one reads; the rest is counted."""
-    rest = len(problems) - 10
+def _raise_some(wrong: dict[str, str], where: str, remedy: str) -> None:
+    """What is wrong with each weight, as many as one reads; the rest is counted."""
+    problems = [Problem(what, f"{where}: {name}", remedy) for name, what in wrong.items()]
     if problems:
-        raise UserError(problems[:10] + ([Problem(f"and {rest} more", where)] if rest > 0 else []))
+        rest = [Problem(f"and {len(problems) - 10} more", where)] if len(problems) > 10 else []
+        raise UserError(problems[:10] + rest)

@@ -6,6 +6,7 @@ Masks are boolean and called `keep`: True means "may attend" or "is a real token
 
 from __future__ import annotations
 
+from math import erf
 from typing import Literal
 
 import numpy as np
@@ -135,21 +136,15 @@ def relu(x: ArrayLike) -> Array:
 def gelu(x: ArrayLike) -> Array:
     """x times the chance that a standard normal variable lies below x (exact, by the error function)."""
     x = np.asarray(x, np.float64)
-    return x * 0.5 * (1.0 + erf(x / np.sqrt(2.0)))
+    error_function = np.vectorize(erf, otypes=[np.float64])  # NumPy has none
+    gelu: Array = x * 0.5 * (1.0 + error_function(x / np.sqrt(2.0)))
+    return gelu
 
 
 def silu(x: ArrayLike) -> Array:
     """x times its sigmoid."""
     x = np.asarray(x, np.float64)
     return x * 0.5 * (1.0 + np.tanh(0.5 * x))  # sigmoid(x) = (1 + tanh(x / 2)) / 2, which never overflows
-
-
-def erf(x: Array) -> Array:
-    """The error function; NumPy has none, the standard library has it for single numbers."""
-    from math import erf as scalar
-
-    values: Array = np.vectorize(scalar, otypes=[np.float64])(x)
-    return values
 
 
 def cross_entropy(

@@ -81,9 +81,9 @@ class Transformer:
         x = self._input("encoder", self._embed("source", source), 0, record)
         visible = keep[:, None, None, :]  # (batch, 1, 1, source): every query sees every real token
         for layer in range(self.config.encoder_layers):
-            place = f"layers.{layer}"
-            x, _, _ = self._self_attention(f"encoder.{place}", x, visible, within(record, place))
-            x = self._feed_forward(f"encoder.{place}", x, within(record, place))
+            name, note = f"encoder.layers.{layer}", within(record, f"layers.{layer}")
+            x, _, _ = self._self_attention(name, x, visible, note)
+            x = self._feed_forward(name, x, note)
         return self._output_norm("encoder", x, record)
 
     def decode(
@@ -97,8 +97,7 @@ class Transformer:
         visible = f.causal(target.shape[1])[None, None]  # (1, 1, target, target)
         source_visible = np.asarray(source_keep, np.bool_)[:, None, None, :]  # (batch, 1, 1, source)
         for layer in range(self.config.decoder_layers):
-            place = f"layers.{layer}"
-            name, note = f"decoder.{place}", within(record, place)
+            name, note = f"decoder.layers.{layer}", within(record, f"layers.{layer}")
             x, _, _ = self._self_attention(name, x, visible, note)
             x = self._cross_attention(name, x, *self._memory_keys_values(name, memory), source_visible, note)
             x = self._feed_forward(name, x, note)
@@ -114,15 +113,9 @@ class Transformer:
         """The cache before the first step: one empty hypothesis a sentence."""
         memory, keep = np.asarray(memory, np.float64), np.asarray(source_keep, np.bool_)
         names = [f"decoder.layers.{layer}" for layer in range(self.config.decoder_layers)]
-        keys_values = [self._memory_keys_values(name, memory) for name in names]
-        empty = np.zeros((len(memory), 1, self.config.key_heads, 0, self.config.d_head))
-        return Cache(
-            [keys for keys, _ in keys_values],
-            [values for _, values in keys_values],
-            keep[:, None, None, :],
-            [empty] * len(names),
-            [empty] * len(names),
-        )
+        keys, values = zip(*(self._memory_keys_values(name, memory) for name in names), strict=True)
+        empty = [np.zeros((len(memory), 1, self.config.key_heads, 0, self.config.d_head))] * len(names)
+        return Cache(list(keys), list(values), keep[:, None, None, :], empty, empty)
 
     def step(self, tokens: ArrayLike, cache: Cache, record: Record = no_record) -> tuple[Array, Cache]:
         """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
@@ -170,12 +163,12 @@ class Transformer:
         end = start + embedded.shape[1]
         check_length(end, self.config)
         x = embedded
-        if self.config.positions in ("sinusoidal", "learned"):
-            table = (
-                self.weights[f"{stack}.input.positions.weight"]
-                if self.config.positions == "learned"
-                else f.sinusoidal(end, self.config.d_model, self.config.position_layout)
-            )
+        table: Array | None = None
+        if self.config.positions == "learned":
+            table = self.weights[f"{stack}.input.positions.weight"]
+        elif self.config.positions == "sinusoidal":
+            table = f.sinusoidal(end, self.config.d_model, self.config.position_layout)
+        if table is not None:
             note("position", table[start:end])
             x = embedded + table[start:end]
         if self.config.embedding_norm:

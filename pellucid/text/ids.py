@@ -12,9 +12,8 @@ from pellucid.errors import UserError
 def check_ids(side: str, ids: NDArray[np.integer], vocabulary: int) -> None:
     """Ids must be a batch with something in it, all of them in the vocabulary."""
     if ids.ndim != 2 or ids.size == 0:
-        raise UserError(
-            f"an empty batch or a wrong shape: {ids.shape}", f"{side} ids", "give ids (batch, length), at least one"
-        )
+        remedy = "give ids (batch, length), at least one"
+        raise UserError(f"an empty batch or a wrong shape: {ids.shape}", f"{side} ids", remedy)
     if not np.issubdtype(ids.dtype, np.integer):
         raise UserError(f"are {ids.dtype}, not whole numbers", f"{side} ids", "give token ids")
     lowest, highest = int(ids.min()), int(ids.max())

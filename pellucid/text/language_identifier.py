@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from pellucid.errors import UserError
 from pellucid.text.languages import Direction
 
@@ -73,7 +75,9 @@ class LanguageIdentifier:
 
     def detect(self, text: str) -> list[tuple[str, float]]:
         """Every language with its probability, the likeliest first; all equally likely if the text has no letters."""
-        probabilities = _softmax([self.scale * score for score in self._scores(text)])
+        scores = self.scale * np.array(self._scores(text))
+        powers = np.exp(scores - scores.max(initial=-math.inf))
+        probabilities = (powers / powers.sum()).tolist()
         # The sort is stable: equally likely ones keep the order of the model.
         return sorted(zip(self.languages, probabilities, strict=True), key=lambda pair: -pair[1])
 
@@ -131,9 +135,7 @@ def _weights(counts: list[Counter[str]]) -> dict[str, list[int]]:
     usefulness: dict[str, float] = {}
     for ngram in known:
         size = len(ngram)
-        p = [
-            (language[ngram] + 1) / (total[size] + kinds[size]) for language, total in zip(counts, totals, strict=True)
-        ]
+        p = [(language[ngram] + 1) / (of[size] + kinds[size]) for language, of in zip(counts, totals, strict=True)]
         logs = [math.log(one) for one in p]
         mean = sum(logs) / len(logs)
         weights[ngram] = [round(UNIT * (log - mean)) for log in logs]
@@ -148,30 +150,14 @@ def _best_scale(raw: LanguageIdentifier, held_out: list[tuple[str, int]]) -> flo
 
     Whole sentences are easy; their first words count too, so that the probabilities of short texts are calibrated.
     """
-    beginnings = [(" ".join(text.split()[:count]), index) for text, index in held_out for count in (1, 2, None)]
-    scored = [(raw._scores(text), index) for text, index in beginnings]
-    if not scored:
+    if not held_out:
         return DEFAULT_SCALE
-
-    def loss(scale: float) -> float:
-        """- log of the softmax at the right language, summed."""
-        total = 0.0
-        for scores, right in scored:
-            below = [scale * (score - scores[right]) for score in scores]
-            highest = max(below)
-            total += highest + math.log(sum(math.exp(one - highest) for one in below))
-        return total
-
-    return min(SCALES, key=loss)
-
-
-def _softmax(scores: list[float]) -> list[float]:
-    if not scores:
-        return []
-    highest = max(scores)
-    powers = [math.exp(score - highest) for score in scores]
-    total = sum(powers)
-    return [power / total for power in powers]
+    beginnings = [(" ".join(text.split()[:count]), index) for text, index in held_out for count in (1, 2, None)]
+    scores = np.array([raw._scores(text) for text, _ in beginnings])  # (texts, languages)
+    right = np.array([[index] for _, index in beginnings])  # (texts, 1)
+    below = scores - np.take_along_axis(scores, right, axis=1)
+    # - log of the softmax at the right language, summed over the texts
+    return min(SCALES, key=lambda scale: float(np.logaddexp.reduce(scale * below, axis=1).sum()))
 
 
 def _well_formed(content: Any) -> bool:
@@ -184,9 +170,7 @@ def _well_formed(content: Any) -> bool:
         and all(isinstance(language, str) for language in languages)
         and len(set(languages)) == len(languages)
         and isinstance(directions, list)
-        and all(
-            isinstance(pair, list) and len(pair) == 2 and all(side in languages for side in pair) for pair in directions
-        )
+        and all(isinstance(pair, list) and [side in languages for side in pair] == [True, True] for pair in directions)
         and type(scale) in (int, float)
         and 0 < scale <= 1
         and isinstance(weights, dict)

@@ -11,7 +11,7 @@ Direction = tuple[str, str]
 Languages = tuple[str | None, str | None]
 """The same, where they may be unknown: a model of one direction needs no codes."""
 
-CODE = re.compile(r"(?P<primary>[a-z]{2,3})([-_][a-z0-9]{2,8})*")
+CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*")
 NOT_LANGUAGES = frozenset({"src", "tgt", "trg", "ref", "txt", "url"})  # three letters too, and common in file names
 
 
@@ -35,11 +35,8 @@ def is_code(name: str | None) -> bool:
 
 def is_language(name: str) -> bool:
     """Whether `name`, such as the ending of a file, is the code of a language: en, EN, pt-BR, deu."""
-    code = CODE.fullmatch(name.lower())
-    if code is None:
-        return False
-    primary = code["primary"]
-    return primary in two_letter_codes() if len(primary) == 2 else primary not in NOT_LANGUAGES
+    primary = primary_languages([name])[0]
+    return is_code(name) and (primary in two_letter_codes() if len(primary) == 2 else primary not in NOT_LANGUAGES)
 
 
 def same_language(asked: str, found: str) -> bool:

@@ -70,15 +70,10 @@ class Tokenizer:
             raise UserError(f"{size} is too small", "vocabulary", f"give at least {least}: specials, tags and bytes")
         sampled = sample(map(well_formed, texts), SAMPLE_CHARACTERS, seed)
         engine = tokenizers.Tokenizer(models.BPE())
-        engine.normalizer = normalizers.Sequence(
-            [normalizers.NFC(), normalizers.Strip(), normalizers.Prepend(" ")]  # the order matters
-        )
-        engine.pre_tokenizer = pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Split(Regex(PIECE), "isolated"),
-                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-            ]
-        )
+        steps = [normalizers.NFC(), normalizers.Strip(), normalizers.Prepend(" ")]  # the order matters
+        engine.normalizer = normalizers.Sequence(steps)
+        by_byte = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        engine.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(PIECE), "isolated"), by_byte])
         engine.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
         trainer = trainers.BpeTrainer(
             vocab_size=size or fitting_size(sampled),
@@ -96,9 +91,8 @@ class Tokenizer:
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
-            raise UserError(
-                f"the tokenizer cannot be read: {error.strerror}", str(path), "give the directory of a trained model"
-            ) from error
+            remedy = "give the directory of a trained model"
+            raise UserError(f"the tokenizer cannot be read: {error.strerror}", str(path), remedy) from error
         except UnicodeDecodeError as error:
             raise _unusable(path, "it is not UTF-8 text") from error
         try:
@@ -187,10 +181,8 @@ class Tokenizers:
         if joint:
             both = Tokenizer.learn((side for pair in pairs for side in pair[:2]), size, languages, seed)
             return cls(both, both)
-        return cls(
-            Tokenizer.learn((pair.source for pair in pairs), size, languages, seed),
-            Tokenizer.learn((pair.target for pair in pairs), size, (), seed),
-        )
+        source = Tokenizer.learn((pair.source for pair in pairs), size, languages, seed)
+        return cls(source, Tokenizer.learn((pair.target for pair in pairs), size, (), seed))
 
     @property
     def joint(self) -> bool:
@@ -198,21 +190,16 @@ class Tokenizers:
 
     @classmethod
     def load(cls, directory: Path | str) -> Self:
-        directory = Path(directory)
-        if (directory / "tokenizer.source.json").exists():
-            return cls(
-                Tokenizer.load(directory / "tokenizer.source.json"), Tokenizer.load(directory / "tokenizer.target.json")
-            )
-        both = Tokenizer.load(directory / "tokenizer.json")
+        source = Path(directory) / "tokenizer.source.json"
+        if source.exists():
+            return cls(Tokenizer.load(source), Tokenizer.load(source.with_name("tokenizer.target.json")))
+        both = Tokenizer.load(source.with_name("tokenizer.json"))
         return cls(both, both)
 
     def save(self, directory: Path | str) -> None:
-        directory = Path(directory)
-        if self.joint:
-            self.source.save(directory / "tokenizer.json")
-        else:
-            self.source.save(directory / "tokenizer.source.json")
-            self.target.save(directory / "tokenizer.target.json")
+        sides = {"": self.source} if self.joint else {".source": self.source, ".target": self.target}
+        for name, side in sides.items():
+            side.save(Path(directory) / f"tokenizer{name}.json")
 
     def head(self, target_language: str | None = None) -> list[int]:
         """The first tokens of a source: the tag of the target language; none if the tokenizer has no tags."""
@@ -265,15 +252,11 @@ def _tag(language: str) -> str:
 
 
 def _visible(piece: str) -> str:
-    text = bytes(BYTE_OF[character] for character in piece).decode("utf-8", "surrogateescape")
-    return "".join(_visible_character(character) for character in text)
+    text = bytes(BYTE_OF[character] for character in piece).decode("utf-8", "surrogateescape").replace(" ", "▁")
+    return "".join(character if character.isprintable() else _byte_codes(character) for character in text)
 
 
-def _visible_character(character: str) -> str:
-    if character == " ":
-        return "▁"
-    if character.isprintable():
-        return character
+def _byte_codes(character: str) -> str:
     return "".join(f"⟨{byte:02X}⟩" for byte in character.encode("utf-8", "surrogateescape"))
 
 

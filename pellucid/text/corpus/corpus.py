@@ -37,9 +37,8 @@ class Corpus:
 
     def __init__(self, directory: Path, both_ways: bool = False) -> None:
         if not is_whole(directory):
-            raise UserError(
-                "there is no complete corpus here", str(directory), "delete the directory and build it again"
-            )
+            remedy = "delete the directory and build it again"
+            raise UserError("there is no complete corpus here", str(directory), remedy)
         self.directory = directory
         self.both_ways = both_ways
         self.about: dict[str, Any] = read_about(directory)
@@ -51,11 +50,8 @@ class Corpus:
         self._languages = mapped(directory / "languages", "u1").reshape(-1, 2)  # (pairs, sides)
         self._places = mapped(directory / "places", "<u4").reshape(-1, 2)  # (pairs, file and line)
         if both_ways and not self._reversible():
-            raise UserError(
-                "both directions need one joint vocabulary with a tag for each language",
-                str(directory),
-                "give the languages of both sides",
-            )
+            what = "both directions need one joint vocabulary with a tag for each language"
+            raise UserError(what, str(directory), "give the languages of both sides")
 
     @classmethod
     def build(
@@ -110,8 +106,8 @@ class Corpus:
         reverse = pairs >= self.stored
         rows = np.where(reverse, pairs - self.stored, pairs) if self.both_ways else pairs
         first, second = (side.ids.lengths(rows) for side in self._sides)
-        head = 1 if self.tokenizers.source.languages else 0
-        return np.where(reverse, second, first) + head + 1, np.where(reverse, first, second) + 1
+        special = 2 if self.tokenizers.source.languages else 1  # the tag, if there are tags, and END
+        return np.where(reverse, second, first) + special, np.where(reverse, first, second) + 1
 
     def text(self, pair: int) -> tuple[str, str]:
         """Source and target as they were read."""
@@ -175,8 +171,7 @@ class Corpus:
                 tokens = ids.values[ids.offsets[rows[0]] : ids.offsets[rows[-1] + 1]]
                 number_of = np.repeat(numbers[rows], ids.lengths(rows))  # (tokens,)
                 for number in np.unique(numbers[rows]).tolist():
-                    language = self._named(number)
-                    mask = used.setdefault(language, np.zeros(len(self.tokenizers.target), bool))
+                    mask = used.setdefault(self._named(number), np.zeros(len(self.tokenizers.target), bool))
                     mask[tokens[number_of == number]] = True
         return used
 

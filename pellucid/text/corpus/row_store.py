@@ -49,8 +49,7 @@ class RowStore:
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     def lengths(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        lengths: NDArray[np.int64] = (self.offsets[rows + 1] - self.offsets[rows]).astype(np.int64)
-        return lengths
+        return np.asarray(self.offsets[rows + 1] - self.offsets[rows], np.int64)
 
 
 def mapped(path: Path, dtype: DTypeLike) -> NDArray[Any]:

@@ -62,10 +62,8 @@ class _Writer:
             for writer in (*self.ids, *self.texts):
                 writer.close()
         if not self.used:
-            raise UserError(
-                f"no pair is left to train on: {self.too_long:,} have a side of more than {self.longest} tokens",
-                remedy="give pairs, or allow longer ones",
-            )
+            what = f"no pair is left to train on: {self.too_long:,} have a side of more than {self.longest} tokens"
+            raise UserError(what, remedy="give pairs, or allow longer ones")
         self.tokenizers.save(self.directory)
         self._write_about(report)
 
@@ -73,14 +71,13 @@ class _Writer:
         sources = self.tokenizers.source.encode_batch([pair.source for pair in chunk])
         targets = self.tokenizers.target.encode_batch([pair.target for pair in chunk])
         room = self.longest - 1 - bool(self.tokenizers.source.languages)  # beside the end and the tag
-        rows = []
-        for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-            if len(source) <= room and len(target) <= room:
-                rows.append(row)
-            else:
-                self._leave_out(chunk[row])
+        fits = [max(len(source), len(target)) <= room for source, target in zip(sources, targets, strict=True)]
+        rows = [row for row, fit in enumerate(fits) if fit]
         used = [chunk[row] for row in rows]
+        too_long = [pair.place for pair, fit in zip(chunk, fits, strict=True) if not fit]
         self.used += len(used)
+        self.too_long += len(too_long)
+        self.too_long_places += too_long[: EXAMPLES - len(self.too_long_places)]
         self.ids[0].extend([sources[row] for row in rows])
         self.ids[1].extend([targets[row] for row in rows])
         self.texts[0].extend([well_formed(pair.source).encode() for pair in used])
@@ -88,11 +85,6 @@ class _Writer:
         languages = [(self._number(pair.source_language), self._target_number(pair)) for pair in used]
         self.languages_file.write(np.array(languages, "u1").tobytes())
         self.places_file.write(np.array([self._place(pair.place) for pair in used], "<u4").tobytes())
-
-    def _leave_out(self, pair: Pair) -> None:
-        self.too_long += 1
-        if len(self.too_long_places) < EXAMPLES:
-            self.too_long_places.append(pair.place)
 
     def _target_number(self, pair: Pair) -> int:
         tags = self.tokenizers.source.languages
@@ -141,9 +133,8 @@ def is_whole(directory: Path) -> bool:
     """Whether a corpus of this version is there with all its bytes."""
     try:
         about = read_about(directory)
-        return about["version"] == VERSION and all(
-            (directory / name).stat().st_size == size for name, size in about["sizes"].items()
-        )
+        sizes = about["sizes"].items()
+        return about["version"] == VERSION and all((directory / name).stat().st_size == size for name, size in sizes)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 

@@ -7,7 +7,7 @@ among which idle remarks, is drawn, so it must be read.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pellucid.text.generated.splits import Split, split_of
 from pellucid.text.pair import Pair
@@ -25,36 +25,12 @@ COLD = 4  # degrees at dawn, up to which it may snow
 
 # What the summary calls each sky, and how a report may say it of a part of the day.
 SKIES = {
-    "sun": (
-        "{part} is sunny",
-        "the sun shines {during}",
-        "not a cloud is in sight {during}",
-    ),
-    "clouds": (
-        "{part} is overcast",
-        "grey clouds cover the sky {during}",
-        "the sun stays hidden {during}",
-    ),
-    "rain": (
-        "{part} is wet",
-        "rain falls {during}",
-        "an umbrella is needed {during}",
-    ),
-    "snow": (
-        "{part} is white",
-        "snow falls {during}",
-        "flakes fill the air {during}",
-    ),
-    "fog": (
-        "{part} is foggy",
-        "fog lies over the streets {during}",
-        "one hardly sees the next house {during}",
-    ),
-    "thunder": (
-        "{part} is stormy",
-        "thunder rolls {during}",
-        "lightning crosses the sky {during}",
-    ),
+    "sun": ("{part} is sunny", "the sun shines {during}", "not a cloud is in sight {during}"),
+    "clouds": ("{part} is overcast", "grey clouds cover the sky {during}", "the sun stays hidden {during}"),
+    "rain": ("{part} is wet", "rain falls {during}", "an umbrella is needed {during}"),
+    "snow": ("{part} is white", "snow falls {during}", "flakes fill the air {during}"),
+    "fog": ("{part} is foggy", "fog lies over the streets {during}", "one hardly sees the next house {during}"),
+    "thunder": ("{part} is stormy", "thunder rolls {during}", "lightning crosses the sky {during}"),
 }
 OPENINGS = (
     "Here is the weather for {city} on {day}.",
@@ -87,8 +63,7 @@ REMARKS = (
 )
 
 
-@dataclass(frozen=True)
-class Weather:
+class Weather(NamedTuple):
     """The facts of a day."""
 
     city: str
@@ -103,9 +78,8 @@ class Weather:
     def summary(self) -> str:
         sky = self.morning if self.morning == self.afternoon else f"{self.morning}, then {self.afternoon}"
         strength = "strong" if self.speed >= STRONG else "fresh" if self.speed >= FRESH else "light"
-        return (
-            f"{self.city}, {self.day}: {sky}, {self.low} to {self.high} degrees, {strength} wind from the {self.wind}."
-        )
+        warmth, wind = f"{self.low} to {self.high} degrees", f"{strength} wind from the {self.wind}"
+        return f"{self.city}, {self.day}: {sky}, {warmth}, {wind}."
 
 
 def draw_weather(draw: random.Random) -> Weather:

@@ -6,9 +6,9 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
 from pellucid.errors import Problem, UserError, nearest
 
@@ -24,8 +24,7 @@ def plain_name(path: Path) -> Path:
 
 def problems(paths: Iterable[Path]) -> list[Problem]:
     """What keeps these files from being read, all of them at once, before any is."""
-    found = (_problem(path) for path in dict.fromkeys(paths))
-    return [problem for problem in found if problem]
+    return [problem for path in dict.fromkeys(paths) if (problem := _problem(path))]
 
 
 def _problem(path: Path) -> Problem | None:
@@ -54,18 +53,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as raw:
             head = raw.peek(6)
-            if head.startswith(GZIP) or head == GZIP[:1]:  # a file cut after its first byte is still no text
-                with gzip.open(raw) as file:
-                    yield cast(BinaryIO, file)
-            elif head.startswith(XZ):
-                with lzma.open(raw) as file:
-                    yield cast(BinaryIO, file)
-            else:
-                yield raw
+            gzipped = head.startswith(GZIP) or head == GZIP[:1]  # a file cut after its first byte is still no text
+            reader: Any = gzip.open if gzipped else lzma.open if head.startswith(XZ) else nullcontext
+            with reader(raw) as file:
+                yield file
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise UserError(
-            f"the compressed data is cut short or damaged ({error})", str(path), "fetch or compress the file again"
-        ) from error
+        what = f"the compressed data is cut short or damaged ({error})"
+        raise UserError(what, str(path), "fetch or compress the file again") from error
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", str(path), "check the file") from error
 
@@ -83,19 +77,14 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
             place = f"{path}:{number}"
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
-                _refuse_other_line_ends(raw, place)
+                if b"\r" in raw.strip() and not raw.endswith(b"\n"):
+                    raise UserError("lines end in CR alone", place, "convert the line ends to LF or CRLF")
             if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
-                raise UserError(
-                    f"a line of more than {LONGEST_LINE:,} bytes", place, "put one sentence or text on each line"
-                )
+                remedy = "put one sentence or text on each line"
+                raise UserError(f"a line of more than {LONGEST_LINE:,} bytes", place, remedy)
             yield place, _decoded(raw, place)
     if number == 0:
         raise UserError("the file is empty", str(path), "leave it out or give the right one")
-
-
-def _refuse_other_line_ends(first: bytes, place: str) -> None:
-    if b"\r" in first.strip() and not first.endswith(b"\n"):
-        raise UserError("lines end in CR alone", place, "convert the line ends to LF or CRLF")
 
 
 def _decoded(raw: bytes, place: str) -> str:
@@ -104,8 +93,5 @@ def _decoded(raw: bytes, place: str) -> str:
     try:
         return raw.decode("utf-8").removesuffix("\n")
     except UnicodeDecodeError as error:
-        raise UserError(
-            f"invalid UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line",
-            place,
-            "convert the file to UTF-8",
-        ) from error
+        what = f"invalid UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1} of the line"
+        raise UserError(what, place, "convert the file to UTF-8") from error

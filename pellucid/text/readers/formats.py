@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from pellucid.errors import UserError
+from pellucid.errors import UserError, counted
 from pellucid.text.languages import Direction, Languages, is_language, same_language, two_letter_codes
 from pellucid.text.pair import Pair
 from pellucid.text.readers.files import lines, plain_name
@@ -34,11 +34,8 @@ def aligned(source: Path, target: Path, asked: Direction | None = None) -> Itera
         if source_line is None or target_line is None:
             longer = done + 1 + sum(1 for _ in both)
             counts = (done, longer) if source_line is None else (longer, done)
-            raise UserError(
-                f"{counts[0]:,} lines, but {target} has {counts[1]:,}",
-                str(source),
-                "aligned files have one line for each line of the other",
-            )
+            what = f"{counts[0]:,} lines, but {target} has {counts[1]:,}"
+            raise UserError(what, str(source), "aligned files have one line for each line of the other")
         yield Pair(source_line[1].strip(), target_line[1].strip(), *languages, source_line[0])
 
 
@@ -67,11 +64,8 @@ def tsv(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
         if len(cells) == 1 and not cells[0]:
             cells = [""] * width
         if len(cells) != width:
-            raise UserError(
-                f"{len(cells)} {'column' if len(cells) == 1 else 'columns'}, not {width}",
-                place,
-                "keep two columns, or name them in a header: source and target, or two languages",
-            )
+            remedy = "keep two columns, or name them in a header: source and target, or two languages"
+            raise UserError(f"{counted(len(cells), 'column')}, not {width}", place, remedy)
         yield Pair(cells[columns[0]], cells[columns[1]], *languages, place)
 
 
@@ -91,11 +85,6 @@ def _header(cells: list[str], asked: Direction | None, place: str) -> tuple[int,
     return (0, 1) if two_codes and not asked else None
 
 
-def _names_side(name: str) -> bool:
-    """Whether a key of a record is a language code. ID and Key are not."""
-    return is_language(name) and name[:2].islower()
-
-
 def jsonl(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
     """One JSON object per line, in any of these shapes:
 
@@ -113,7 +102,8 @@ def jsonl(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
         if "source" in record and "target" in record:
             yield _unnamed(record, asked, place)
         else:
-            sides = {name: record[name] for name in record if _names_side(name) and _is_side(record[name])}
+            codes = [name for name in record if is_language(name) and name[:2].islower()]  # ID and Key are none
+            sides = {name: record[name] for name in codes if _is_side(record[name])}
             order = asked or order or _only_two(sides, place)
             texts = (next((sides[name] for name in sides if same_language(side, name)), None) for side in order)
             source, target = (_text(text, place) for text in texts)
@@ -156,12 +146,8 @@ def _is_side(value: Any) -> bool:
 
 def _only_two(sides: dict[str, Any], place: str) -> Direction:
     if len(sides) != 2:
-        found = ", ".join(sides) or "none"
-        raise UserError(
-            f"two languages are needed; found: {found}",
-            place,
-            "give --from and --to, or name the texts source and target",
-        )
+        remedy = "give --from and --to, or name the texts source and target"
+        raise UserError(f"two languages are needed; found: {', '.join(sides) or 'none'}", place, remedy)
     first, second = sides
     return first, second
 

@@ -116,20 +116,20 @@ class Report:
 
     def __str__(self) -> str:
         """A small table; under each reason a few of the pairs it took."""
-        rows = [f"{'pairs read':<18}{self.read:>12,}", f"{'used':<18}{self.used:>12,}"]
+        rows = [_row("pairs read", self.read), _row("used", self.used)]
         rows += [
-            f"{f'  {source} → {target}':<18}{count:>12,}"
-            for (source, target), count in self.directions.items()
-            if source and target
+            _row(f"  {source} → {target}", n) for (source, target), n in self.directions.items() if source and target
         ]
-        rows.append(f"{'left out':<18}{self.left_out.total():>12,}")
-        for reason, name in REASONS.items():
-            if self.left_out[reason]:
-                rows.append(f"{f'  {name}':<18}{self.left_out[reason]:>12,}")
-                rows += [
-                    f"    {pair.place}: {_short(pair.source)} | {_short(pair.target)}" for pair in self.examples[reason]
-                ]
+        rows.append(_row("left out", self.left_out.total()))
+        for reason in filter(self.left_out.get, REASONS):
+            rows.append(_row(f"  {REASONS[reason]}", self.left_out[reason]))
+            for pair in self.examples[reason]:
+                rows.append(f"    {pair.place}: {_short(pair.source)} | {_short(pair.target)}")
         return "\n".join(rows)
+
+
+def _row(name: str, count: int) -> str:
+    return f"{name:<18}{count:>12,}"
 
 
 def _short(text: str) -> str:

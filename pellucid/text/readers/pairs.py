@@ -81,9 +81,5 @@ def _ending(path: Path) -> str:
 def _unknown_format(given: Path | Aligned) -> Problem | None:
     if isinstance(given, Aligned) or _ending(given) in FORMATS:
         return None
-    known = ", ".join(FORMATS)
-    return Problem(
-        f"unknown format {_ending(given) or 'without an ending'}",
-        str(given),
-        f"known: {known}, each also with .gz or .xz; two aligned files are given as source and target",
-    )
+    remedy = f"known: {', '.join(FORMATS)}, each also with .gz or .xz; two aligned files are given as source and target"
+    return Problem(f"unknown format {_ending(given) or 'without an ending'}", str(given), remedy)

@@ -35,7 +35,7 @@ def tmx(path: Path, asked: Direction | None = None) -> Iterator[Pair]:
     for each. Codes inside a text (<bpt>, <ept>, <it>, <ph>, <ut>) are left out, the words around them kept.
     """
     source, target = languages = _choose(path, asked)
-    for unit in _units(path):
+    for unit in _Reader(path).units():
         sides = [[text for found, text in unit.texts if same_language(side, found)] for side in (source, target)]
         for pair in product(sides[0] or [""], sides[1] or [""]):
             yield Pair(*pair, *languages, f"{path}:{unit.line}")
@@ -60,10 +60,6 @@ def _choose(path: Path, asked: Direction | None) -> Direction:
     if same_language(names[1], survey.source_language):
         names.reverse()
     return names[0], names[1]
-
-
-def _units(path: Path) -> Iterator[Unit]:
-    return _Reader(path).units()
 
 
 class _Reader:
@@ -100,9 +96,8 @@ class _Reader:
         try:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:
-            raise UserError(
-                f"invalid XML: {expat.ErrorString(error.code)}", f"{self.path}:{error.lineno}", "check the file"
-            ) from error
+            place = f"{self.path}:{error.lineno}"
+            raise UserError(f"invalid XML: {expat.ErrorString(error.code)}", place, "check the file") from error
         except (ValueError, LookupError) as error:  # of several bytes a character, or unknown
             remedy = "convert it to UTF-8 with iconv, and declare that in its first line"
             raise UserError(f"its encoding is not read: {error}", str(self.path), remedy) from None
