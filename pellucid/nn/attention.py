@@ -6,11 +6,11 @@ from math import sqrt
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from pellucid.config import ModelConfig
 from pellucid.nn.dropout import Dropout
 from pellucid.nn.linear import Linear, linear
+from pellucid.nn.mixed_precision import fused_attention
 from pellucid.nn.positions import Rotation
 from pellucid.nn.taps import Tapped
 
@@ -35,15 +35,6 @@ def attention(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None = None) -> tu
     """
     weights = attention_weights(attention_scores(q, k, keep), keep)
     return weights @ v, weights
-
-
-def fused_attention(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None = None) -> Tensor:
-    """The same output from one kernel that never holds the weights. On a CPU it computes in float32 what is bfloat16:
-    going back through that form takes ten times as long."""
-    if q.device.type == "cpu" and torch.bfloat16 in (q.dtype, v.dtype):  # rotated queries are float32, values are not
-        with torch.autocast("cpu", enabled=False):
-            return fused_attention(q.float(), k.float(), v.float(), keep).to(v.dtype)
-    return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep)
 
 
 class MultiHeadAttention(Tapped):

@@ -23,8 +23,8 @@ from pellucid.training.data import Data
 from pellucid.training.device import Device
 from pellucid.training.display import Display
 from pellucid.training.distributed import ALONE, World
+from pellucid.training.loss.batch_loss import batch_loss
 from pellucid.training.memory import keep_freed_memory
-from pellucid.training.objective import batch_loss
 from pellucid.training.run import Run
 from pellucid.training.schedule import learning_rate
 from pellucid.training.shards import Shards

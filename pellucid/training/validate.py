@@ -16,7 +16,7 @@ from pellucid.evaluation.metrics import bleu, chrf, exact_match
 from pellucid.nn import Cache, Transformer
 from pellucid.text.batch import Batch, ordered_batches, pad
 from pellucid.text.corpus import Corpus
-from pellucid.training.objective import batch_loss
+from pellucid.training.loss.batch_loss import batch_loss
 
 
 @dataclass(frozen=True)

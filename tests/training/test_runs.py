@@ -27,7 +27,7 @@ from pellucid.training import loop
 from pellucid.training.api import prepare_data, resume_run, start_run
 from pellucid.training.display import Display
 from pellucid.training.loop import begin, update, updates
-from pellucid.training.objective import batch_loss
+from pellucid.training.loss.batch_loss import batch_loss
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings
 

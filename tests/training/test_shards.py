@@ -19,7 +19,7 @@ from pellucid.training import loop as loop_module
 from pellucid.training import validate as validate_module
 from pellucid.training.api import resume_run, start_run
 from pellucid.training.device import Device
-from pellucid.training.objective import batch_loss
+from pellucid.training.loss.batch_loss import batch_loss
 from pellucid.training.run import Run
 from pellucid.training.settings import Settings
 from pellucid.training.shards import Shards
