@@ -9,9 +9,9 @@ from rich.console import Console
 from pellucid.cli.describe import duration, show
 from pellucid.errors import counted
 from pellucid.model_directory.describe import describe, matmul_rate
-from pellucid.training.api import check_budget, prepare_data, with_budget
-from pellucid.training.data import Data
-from pellucid.training.settings import Settings
+from pellucid.training.data import Data, prepare_data
+from pellucid.training.run import Settings
+from pellucid.training.run.budget import check_budget, with_budget
 
 
 def show_plan(settings: Settings) -> None:
@@ -31,7 +31,7 @@ def show_plan(settings: Settings) -> None:
 def _estimate(settings: Settings, data: Data) -> list[str]:
     train, description = settings.train, describe(settings.model)
     pairs = data.epoch_pairs(train.seed, 0)
-    plan = data.plan(train, epoch=0)
+    plan = data.epoch_batches(train, epoch=0)
     source, target = (int(lengths.sum()) for lengths in data.corpus.lengths(pairs))
     # two operations a multiply-add, three times the forward pass with the backward pass, all of it twice for R-Drop
     work = (12 if train.r_drop else 6) * (

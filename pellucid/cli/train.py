@@ -40,9 +40,9 @@ def train(
     """
     from pellucid.errors import UserError
     from pellucid.fields import parse_settings
-    from pellucid.training.api import resume_run, start_run
-    from pellucid.training.run import Run
-    from pellucid.training.settings import Settings, gather
+    from pellucid.training.loop import resume_run, start_run
+    from pellucid.training.run import Run, Settings
+    from pellucid.training.run.settings import gather
 
     files = {
         "source": source,

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from pellucid.config import ModelConfig
 from pellucid.nn.dropout import Dropout
-from pellucid.nn.linear import Linear, linear
-from pellucid.nn.mixed_precision import fused_attention
+from pellucid.nn.linear import Linear
+from pellucid.nn.mixed_precision import fused_attention, linear
 from pellucid.nn.positions import Rotation
 from pellucid.nn.taps import Tapped
 
@@ -55,14 +55,10 @@ class MultiHeadAttention(Tapped):
     def queries_keys_values(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
         """Q, K and V of one sequence: (batch, heads, length, d_head) each, turned if positions are rotary."""
         query, key, value = _project(x, self.query, self.key, self.value)
-        query, key, value = (
-            self._split(query, self.heads),
-            self._split(key, self.key_heads),
-            self._split(value, self.key_heads),
-        )
+        query, key = self._split(query, self.heads), self._split(key, self.key_heads)
         if rotation is not None:
             query, key = rotation.turn(query), rotation.turn(key)
-        return query, key, value
+        return query, key, self._split(value, self.key_heads)
 
     def queries(self, x: Tensor) -> Tensor:
         """Q alone, for cross-attention: (batch, heads, length, d_head)."""

@@ -32,15 +32,14 @@ def product_dtype(weight: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype(device) if mixed else weight.dtype
 
 
-def pads_rows(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether the rows of a product of this type are padded on this device."""
-    return device.type == "cpu" and dtype == torch.bfloat16
+def _pads_rows(x: Tensor, dtype: torch.dtype) -> bool:
+    return x.device.type == "cpu" and dtype == torch.bfloat16
 
 
 def padded_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     """(..., width) -> (rows, width) in another type, with rows of zeros at the end where products are padded."""
     width, count = x.shape[-1], x.shape[:-1].numel()
-    if not pads_rows(x.device, dtype):
+    if not _pads_rows(x, dtype):
         return x.reshape(count, width).to(dtype)
     rows = x.new_empty(-(-count // ROW_BLOCK) * ROW_BLOCK, width, dtype=dtype)
     rows[:count].view(x.shape).copy_(x)
@@ -53,8 +52,10 @@ def whole_blocks(rows: int) -> int:
     return max(ROW_BLOCK, rows // ROW_BLOCK * ROW_BLOCK)
 
 
-def padded_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """`functional.linear` in bfloat16 with padded rows: (..., in) -> (..., out)."""
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x W^T + b: (..., in) -> (..., out); weight (out, in), bias (out,)."""
+    if not _pads_rows(x, product_dtype(weight)):
+        return functional.linear(x, weight, bias)
     product: Tensor = _PaddedLinear.apply(x, weight, bias)  # type: ignore[no-untyped-call]
     return product
 

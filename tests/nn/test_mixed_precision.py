@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pellucid.nn.linear import linear
-from pellucid.nn.mixed_precision import ROW_BLOCK, padded_rows
+from pellucid.nn.mixed_precision import ROW_BLOCK, linear, padded_rows
 
 MIXED = torch.autocast("cpu", torch.bfloat16)
 

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from pellucid.nn.mixed_precision import product_dtype, whole_blocks
-from pellucid.training.loss.cross_entropy import subtract_target_gradient, target_term
-from pellucid.training.loss.output_layer import OutputLayer
+from pellucid.training.loss.cross_entropy import OutputLayer, subtract_target_gradient, target_term
 
 LOGITS_PER_CHUNK = 2**19  # of one pass: fewer than in plain cross-entropy, as several tensors of this size are held
 

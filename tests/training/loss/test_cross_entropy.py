@@ -10,7 +10,7 @@ from torch.nn import functional
 from pellucid import reference
 from pellucid.nn import mixed_precision
 from pellucid.training.loss import cross_entropy as cross_entropy_module
-from pellucid.training.loss.cross_entropy import cross_entropy
+from pellucid.training.loss.cross_entropy import OutputLayer, cross_entropy
 
 
 def example(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -102,7 +102,7 @@ def test_without_gradients_the_value_is_the_same_and_no_gradient_is_computed(
     def refused(*_: object) -> None:
         raise AssertionError("a gradient was computed")
 
-    monkeypatch.setattr(cross_entropy_module.OutputLayer, "backward", refused)
+    monkeypatch.setattr(OutputLayer, "backward", refused)
     with torch.no_grad():
         assert cross_entropy(*inputs).item() == expected.item()
     with pytest.raises(AssertionError, match="a gradient was computed"):
