@@ -49,8 +49,9 @@ def train(point: Point, threads: int, seconds: float) -> dict[str, Any]:
     """An update of a batch by the training loop's own code, without logging."""
     from benchmarks.works import flop_a_token
     from pellucid.training.data import Data
-    from pellucid.training.loop import begin, update
+    from pellucid.training.loop import update
     from pellucid.training.run import Run
+    from pellucid.training.state import begin
 
     shape = preset("tiny", vocabulary=point.vocabulary)
     batch = Batch.from_ids(_sentences(point, seed=1), _sentences(point, seed=2))
@@ -102,15 +103,16 @@ def write_pairs(source: str, target: str, pairs: int) -> dict[str, Any]:
 def corpus(source: str, target: str, threads: int, updates: int) -> dict[str, Any]:
     """Read and store the pairs, or find them stored; then train on them for some updates."""
     from pellucid.config import DataConfig, FilterConfig
-    from pellucid.training.data import prepare
-    from pellucid.training.loop import begin, update
+    from pellucid.training.data import prepare_data
+    from pellucid.training.loop import update
     from pellucid.training.loop import updates as all_updates
-    from pellucid.training.run import Run
+    from pellucid.training.run import Run, Settings
+    from pellucid.training.state import begin
 
     config = TrainConfig(threads=threads, device="cpu", precision="float32")
     shape = ModelConfig(**preset("tiny").to_dict() | {"vocabulary": Point.vocabulary})
     began = time.perf_counter()
-    data = prepare(DataConfig(source=source, target=target), FilterConfig(), shape, config)
+    data = prepare_data(Settings(DataConfig(source=source, target=target), FilterConfig(), shape, config))
     answer: dict[str, Any] = {"prepared": time.perf_counter() - began, "pairs": len(data.corpus)}
     if updates:
         training = begin(Run(Path(source).parent / "run"), data, data.model(shape), config, None)

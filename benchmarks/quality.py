@@ -36,9 +36,9 @@ from pellucid.config import DecodeConfig, file_list
 from pellucid.errors import UserError
 from pellucid.evaluation.metrics import Score, bleu
 from pellucid.model_directory.describe import describe
-from pellucid.training.api import resume_run, start_run
+from pellucid.training.loop import resume_run, start_run
 from pellucid.training.run import Run
-from pellucid.training.settings import Settings, read_toml
+from pellucid.training.run.settings import Settings, read_toml
 
 PUBLISHED, WITH_IMAGES = 41.02, 41.96
 PARAMETERS = 2.65e6

@@ -24,7 +24,8 @@ from pellucid.config import DataConfig, FilterConfig, ModelConfig, TrainConfig, 
 from pellucid.model_directory.describe import describe
 from pellucid.text.batch import Batch, batches
 from pellucid.text.tokenizer import END
-from pellucid.training.data import Data, prepare
+from pellucid.training.data import Data, prepare_data
+from pellucid.training.run import Settings
 
 VALID_LINES = 10  # toolkits that insist on validation pairs get these; no measured update is near a validation
 
@@ -83,7 +84,7 @@ def lay_out(work: Work, data: Path | None, count: int, threads: int, quick: bool
 def prepared_data(folder: Path, work: Work, threads: int) -> Data:
     """The pairs of the folder as Pellucid's own training prepares them."""
     config = DataConfig(source=str(folder / "source"), target=str(folder / "target"))
-    return prepare(config, FilterConfig(), work.model, work.train_config(threads))
+    return prepare_data(Settings(config, FilterConfig(), work.model, work.train_config(threads)))
 
 
 def first_batches(data: Data, work: Work, count: int) -> list[Batch]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pellucid.errors import UserError
     from pellucid.nn import Transformer
     from pellucid.tracing import Trace, explain
-    from pellucid.training.api import train
+    from pellucid.training.loop import train
 
 __all__ = [
     "DecodeConfig",
@@ -44,7 +44,7 @@ _HOMES = {
     "UserError": "pellucid.errors",
     "explain": "pellucid.tracing",
     "load": "pellucid.decode.translator",
-    "train": "pellucid.training.api",
+    "train": "pellucid.training.loop",
 }
 
 

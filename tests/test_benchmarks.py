@@ -29,9 +29,9 @@ from pellucid.config import DEFAULT_MODEL, ModelConfig
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.text.batch import Batch
-from pellucid.training.loop import begin, updates
-from pellucid.training.run import Run
-from pellucid.training.settings import Settings
+from pellucid.training.loop import updates
+from pellucid.training.run import Run, Settings
+from pellucid.training.state import begin
 
 
 def test_a_spread_is_median_lowest_and_highest() -> None:

@@ -15,7 +15,7 @@ import pellucid
 ROOT = Path(pellucid.__file__).parent
 
 # Rooms that are being rewritten and may break these rules for now. To be emptied.
-UNFINISHED = {"training"}
+UNFINISHED: set[str] = set()
 
 FILE_LINES = 300
 FUNCTION_LINES = 50

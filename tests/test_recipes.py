@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from pellucid.cli import application
 from pellucid.config.data import PREFIXES
 from pellucid.training import data
-from pellucid.training.settings import Settings, read_toml
+from pellucid.training.run.settings import Settings, read_toml
 
 RECIPES = sorted(Path(__file__).parents[1].glob("recipes/*.toml"))
 FILES = [f"{prefix}{kind}" for prefix in PREFIXES.values() for kind in ("source", "target", "pairs")]

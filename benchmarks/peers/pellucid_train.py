@@ -10,11 +10,11 @@ from benchmarks import works
 from benchmarks.peers.channel import Channel
 from benchmarks.peers.gate import Gate
 from pellucid.config import DataConfig, FilterConfig, TrainConfig
-from pellucid.training.checkpoint import Progress
-from pellucid.training.display import Display
-from pellucid.training.loop import begin, train
-from pellucid.training.run import Run
-from pellucid.training.settings import Settings
+from pellucid.training.loop import train_steps
+from pellucid.training.run import Run, Settings
+from pellucid.training.run.display import Display
+from pellucid.training.run.progress import Progress
+from pellucid.training.state import begin
 
 
 class GatedDisplay(Display):
@@ -39,7 +39,7 @@ def main() -> None:
     shutil.rmtree(run.directory, ignore_errors=True)
     model = data.model(work.model)
     run.create(Settings(DataConfig(source="source", target="target"), FilterConfig(), model, config), data.tokenizers)
-    train(begin(run, data, model, config, None), GatedDisplay(config, Gate(channel)))
+    train_steps(begin(run, data, model, config), GatedDisplay(config, Gate(channel)))
 
 
 if __name__ == "__main__":

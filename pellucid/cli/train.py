@@ -36,9 +36,9 @@ def train(
     \b
     pellucid train --source train.en --target train.de --out runs/mine --minutes 60
     """
-    from pellucid.training.api import resume_run, start_run
-    from pellucid.training.run import Run
-    from pellucid.training.settings import Settings, gather
+    from pellucid.training.loop import resume_run, start_run
+    from pellucid.training.run import Run, Settings
+    from pellucid.training.run.settings import gather
 
     if resume is not None:
         if data or start or out or config or dry_run:

@@ -6,11 +6,11 @@ from math import sqrt
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from pellucid.config import ModelConfig
 from pellucid.nn.dropout import Dropout
-from pellucid.nn.linear import Linear, linear
+from pellucid.nn.linear import Linear
+from pellucid.nn.mixed_precision import fused_attention, linear
 from pellucid.nn.positions import Rotation
 from pellucid.nn.taps import Tapped
 
@@ -37,15 +37,6 @@ def attention(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None = None) -> tu
     return weights @ v, weights
 
 
-def fused_attention(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None = None) -> Tensor:
-    """The same output from one kernel that never holds the weights. On a CPU it computes in float32 what is bfloat16:
-    going back through that form takes ten times as long."""
-    if q.device.type == "cpu" and torch.bfloat16 in (q.dtype, v.dtype):  # rotated queries are float32, values are not
-        with torch.autocast("cpu", enabled=False):
-            return fused_attention(q.float(), k.float(), v.float(), keep).to(v.dtype)
-    return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep)
-
-
 class MultiHeadAttention(Tapped):
     """Heads of size d_model / heads side by side, joined and projected. Fewer key heads: groups of queries share."""
 
@@ -64,14 +55,10 @@ class MultiHeadAttention(Tapped):
     def queries_keys_values(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
         """Q, K and V of one sequence: (batch, heads, length, d_head) each, turned if positions are rotary."""
         query, key, value = _project(x, self.query, self.key, self.value)
-        query, key, value = (
-            self._split(query, self.heads),
-            self._split(key, self.key_heads),
-            self._split(value, self.key_heads),
-        )
+        query, key = self._split(query, self.heads), self._split(key, self.key_heads)
         if rotation is not None:
             query, key = rotation.turn(query), rotation.turn(key)
-        return query, key, value
+        return query, key, self._split(value, self.key_heads)
 
     def queries(self, x: Tensor) -> Tensor:
         """Q alone, for cross-attention: (batch, heads, length, d_head)."""

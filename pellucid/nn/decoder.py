@@ -62,9 +62,8 @@ class DecoderLayer(nn.Module):
         # (sentences * beam, 1, d_model) -> (sentences, beam, d_model)
         output = self.self_attention.attend(query, key, value, None).view(sentences, beam, -1)
         x = self.self_attention_residual.after(x, output)
-        x = self._cross_attention_and_feed_forward(
-            x, None, memory, memory_keep
-        )  # the beam is the query axis: memory is never copied
+        # the beam is the query axis: memory is never copied
+        x = self._cross_attention_and_feed_forward(x, None, memory, memory_keep)
         # (sentences, beam, key heads, so far + 1, d_head)
         return x, (key.view(sentences, beam, *key.shape[1:]), value.view(sentences, beam, *value.shape[1:]))
 

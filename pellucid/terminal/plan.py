@@ -12,12 +12,13 @@ from pellucid.terminal.describe import duration, print_description
 
 if TYPE_CHECKING:
     from pellucid.training.data import Data
-    from pellucid.training.settings import Settings
+    from pellucid.training.run import Settings
 
 
 def print_plan(settings: Settings) -> None:
     """Read the pairs, describe the model, and estimate the time from the rate of matrix products on this machine."""
-    from pellucid.training.api import check_budget, prepare_data, with_budget
+    from pellucid.training.data import prepare_data
+    from pellucid.training.run.budget import check_budget, with_budget
 
     check_budget(settings)
     settings = with_budget(settings)
@@ -38,7 +39,7 @@ def _estimate(settings: Settings, data: Data, description: Description) -> list[
     flops = (12 if train.r_drop else 6) * (
         source * description.multiply_adds("source") + target * description.multiply_adds("target")
     )
-    updates, seconds = -(-len(data.plan(train, epoch=0)) // train.accumulate), flops / matmul_rate()
+    updates, seconds = -(-len(data.epoch_batches(train, epoch=0)) // train.accumulate), flops / matmul_rate()
     lines = [
         f"an epoch: {len(pairs):,} pairs, {source:,} source and {target:,} target tokens,",
         f"  {counted(updates, 'update')}, at least {duration(seconds)} (by the rate of matrix products here)",

@@ -1,170 +1,197 @@
-"""Training, top to bottom: batch -> loss -> gradient -> update, with validations and checkpoints on the way.
+"""Training, top to bottom: prepare -> train -> validate -> checkpoint -> finish -> save.
 
-Everything drawn at random is a function of the seed and of where the run stands (epoch, batch, step), never of what was
-drawn before: so a run that was stopped at any step and resumed has the same weights, bit for bit.
+`train` (from Python) and the command line begin a run with `start_run` or continue one with `resume_run`. Both prepare
+the pairs and call `_run`, which trains the model and saves it.
+
+Everything random is a function of the seed and of the position in the run (epoch, batch, step), never of what was drawn
+before. A run that was stopped at any step and resumed therefore has the same weights, bit for bit.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from math import isfinite
+from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import torch
 
 from pellucid.config import ModelConfig, TrainConfig
-from pellucid.errors import UserError
-from pellucid.nn import Transformer
-from pellucid.text.batch import Batch
+from pellucid.errors import UserError, counted
+from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.card import model_card
+from pellucid.nn.threads import threads
+from pellucid.text.batch import Batch, real_share
 from pellucid.text.bpe_dropout import BpeDropout
-from pellucid.training.checkpoint import Checkpoint, Checkpoints, Progress, optimizer_state, restore_optimizer
-from pellucid.training.data import Data
-from pellucid.training.device import Device
-from pellucid.training.display import Display
-from pellucid.training.distributed import ALONE, World
-from pellucid.training.memory import keep_freed_memory
-from pellucid.training.objective import batch_loss
-from pellucid.training.run import Run
+from pellucid.training.data import Data, prepare_data
+from pellucid.training.data.metadata import learn_metadata
+from pellucid.training.loss.batch_loss import batch_loss
+from pellucid.training.run import Run, Settings
+from pellucid.training.run.budget import changed_settings, check_budget, with_budget
+from pellucid.training.run.checkpoint import Checkpoint, optimizer_state
+from pellucid.training.run.display import SILENT, Display
+from pellucid.training.run.settings import DataArgument
+from pellucid.training.run.summary import draw_curves, training_rows
+from pellucid.training.runtime.device import Device
+from pellucid.training.runtime.process_group import ProcessGroup, process_group
+from pellucid.training.runtime.signals import stop_signals
 from pellucid.training.schedule import learning_rate
-from pellucid.training.shards import Shards
-from pellucid.training.stopping import signals
+from pellucid.training.state import Training, begin
 from pellucid.training.validate import Validation, valid_loss, validate
 
 
-@dataclass
-class Training:
-    """A run under way: what is trained, on what, how far it has come, and where it is saved."""
+def train(
+    data: DataArgument,
+    out: str | Path,
+    model: ModelConfig | None = None,
+    train: TrainConfig | None = None,
+    *,
+    start_from: str | Path | None = None,
+    display: Display | None = None,
+) -> Run:
+    """Train a model on pairs of text and save it in `out`/model.
 
-    run: Run
-    data: Data
-    config: TrainConfig
-    device: Device
-    shards: Shards
-    model: Transformer
-    optimizer: torch.optim.Optimizer
-    checkpoints: Checkpoints
-    progress: Progress
-    ema: dict[str, torch.Tensor]
-    total_steps: int | None  # where the learning rate ends
-    world: World = ALONE  # the processes that share the work
-
-
-def begin(
-    run: Run,
-    data: Data,
-    model_config: ModelConfig,
-    config: TrainConfig,
-    start_from: str | None,
-    world: World = ALONE,
-) -> Training:
-    """A new training, or the state of the last checkpoint if the run has one. `start_from`: a model to go on from."""
-    keep_freed_memory()
-    checkpoints = Checkpoints(run.checkpoints, config.average)
-    saved = checkpoints.load()
-    if saved and saved.data != data.digest:
-        remedy = "bring the files back as they were, or begin a new run with --start-from"
-        raise UserError("the pairs are not those the run began with", str(run.directory), remedy)
-    device = Device.of(config, saved.threads if saved else None, world.local_size)
-    model = Transformer(model_config, config.seed)
-    if saved:
-        model.set_weights(saved.weights)
-    elif start_from is not None:
-        model.set_weights(Transformer.load(start_from).weights())
-    model = model.to(device.name).train()
-    adam = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    betas = (config.beta_1, config.beta_2)
-    optimizer = adam(model.parameters(), betas=betas, eps=1e-9, weight_decay=config.weight_decay, fused=True)
-    if saved:
-        restore_optimizer(optimizer, dict(model.named_parameters()), saved.optimizer)
-    progress = saved.progress if saved else Progress()
-    if not world.agrees(progress.step, data.digest):
-        remedy = "every machine needs the same pairs and the same run directory"
-        raise UserError("the processes do not start from the same state", str(run.directory), remedy)
-    average = saved.ema if saved else model.weights() if config.ema else {}
-    ema = {name: value.detach().clone().to(device.name) for name, value in average.items()}
-    progress.finished = bool(limits_reached(progress, config))  # the budget may have grown since it was saved
-    if world.leads:
-        run.forget_after(progress.step)
-        if progress.on_schedule is None:
-            progress.on_schedule = progress.step % config.checkpoint_every == 0
-        rightful = progress.finished or progress.on_schedule
-        checkpoints.forget_after(progress.step if rightful else progress.step - 1)
-    steps = _total_steps(config, data)
-    shards = Shards(device.divided(config.batch_tokens, model_config), device.undivided)
-    return Training(run, data, config, device, shards, model, optimizer, checkpoints, progress, ema, steps, world)
+    `data` is a file of pairs, two aligned files (source, target), or a `DataConfig` (or its fields). Without `model`,
+    the model has the preset tiny, or the shape of the model that `start_from` names.
+    """
+    return start_run(Run(out), Settings.of_arguments(data, model, train, start_from), display)
 
 
-def train(training: Training, display: Display) -> bool:
-    """Train until the budget is spent (True) or a signal asks to stop (False); either way all is saved."""
-    progress, config, world = training.progress, training.config, training.world
-    session = monotonic() - progress.seconds
-    with signals() as stop:
-        for group in updates(training):
-            began = monotonic()
-            loss, rate = update(training, group)
-            [tokens] = world.sum(sum(batch.source_tokens + batch.target_tokens for batch in group))
+def start_run(run: Run, settings: Settings, display: Display | None = None) -> Run:
+    """Begin a run, and train until its budget is spent or a signal stops it."""
+    Device.of(settings.train)  # a missing device is reported before any work is done
+    settings = settings.absolute()
+    check_budget(settings)
+    with process_group(settings.model, settings.train) as group:
+        if group.is_main:
+            run.check_new()
+        with group.local_main_first():  # before the directory is made: an error in the pairs leaves nothing behind
+            data = prepare_data(settings)
+        settings = replace(settings, model=data.model(settings.model))
+        if group.is_main:
+            run.create(settings, data.tokenizers)
+        with run.locked() if group.is_main else nullcontext():
+            return _run(run, settings, data, display, group)
+
+
+def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display | None = None) -> Run:
+    """Resume a run from its last checkpoint. `changes` to its TrainConfig may extend the budget."""
+    settings = run.settings()
+    if not run.checkpoints.exists():
+        raise UserError("is missing", str(run.checkpoints), "restore it, or begin a new run with another --out")
+    settings = changed_settings(settings, changes or {})
+    with process_group(settings.model, settings.train) as group, run.locked() if group.is_main else nullcontext():
+        with group.local_main_first():
+            data = prepare_data(settings, tokenizers_from=run.checkpoints)
+        if changes and group.is_main:
+            run.write(settings)
+            if "average" in changes:
+                run.set_model_aside()  # the same training with another average gives another model
+        return _run(run, settings, data, display, group)
+
+
+@threads()  # restores the caller's number of PyTorch threads
+def _run(run: Run, settings: Settings, data: Data, display: Display | None, group: ProcessGroup) -> Run:
+    """Train, finish and save; or say that the run has ended already."""
+    settings = with_budget(settings)
+    display = display or Display(settings.train, None if group.is_main else SILENT)
+    training = begin(run, data, settings.model, settings.train, settings.start_from, group)
+    progress = training.progress
+    if progress.finished and run.model.exists():
+        limits = ", ".join(f"{name} = {limit:g}" for name, limit in progress.limits_reached(settings.train))
+        text = f"finished at step {progress.step:,} with {limits} (raise it to continue)"
+        display.note(f"{run.directory}: {text}; the model is in {run.model}")
+        return run
+    if group.is_main:
+        run.set_model_aside()
+    batches = data.epoch_batches(settings.train, epoch=0)
+    count, share = counted(len(batches), "batch", "batches"), 100 * real_share(data.corpus, batches)
+    display.note(f"{data.report}\n{count} per epoch, {share:.1f}% real tokens")
+    if progress.step:
+        display.note(f"resuming from step {progress.step:,}")
+    if not progress.finished:
+        with display:
+            train_steps(training, display)
+    if not progress.finished:
+        display.note(f"stopped and saved at step {progress.step:,}; continue with --resume {run.directory}")
+    elif group.is_main:
+        finish(training, display)
+        save_model(training, settings, display)
+    return run
+
+
+def train_steps(training: Training, display: Display) -> None:
+    """Train until the budget is spent (`progress.finished`) or a signal asks to stop; either way the state is saved."""
+    progress, config, group = training.progress, training.config, training.group
+    run_began = monotonic() - progress.seconds
+    with stop_signals() as stop:
+        for batches in updates(training):
+            step_began = monotonic()
+            loss, rate = update(training, batches)
+            tokens = group.all_reduce(sum(batch.source_tokens + batch.target_tokens for batch in batches))
             progress.tokens += round(tokens)
-            progress.seconds = monotonic() - session
-            if world.leads:
-                _tell(training, display, loss, rate, tokens / (monotonic() - began))
-            if world.leads and progress.step % config.validate_every == 0:
-                _record(training, display, _validate(training))
-                progress.seconds = monotonic() - session
-            progress.finished, stopping = world.decided(bool(limits_reached(progress, config)), stop.asked)
+            progress.seconds = monotonic() - run_began
+            if group.is_main:
+                _report_step(training, display, loss, rate, tokens / (monotonic() - step_began))
+            if group.is_main and progress.step % config.validate_every == 0:
+                _validate_and_keep_best(training, display)
+                progress.seconds = monotonic() - run_began
+            progress.finished, stopping = group.broadcast(bool(progress.limits_reached(config)), stop.received)
             progress.on_schedule = progress.step % config.checkpoint_every == 0
             snapshot = progress.on_schedule or progress.finished
-            if world.leads and (snapshot or stopping):
-                save(training, snapshot)
+            if group.is_main and (snapshot or stopping):
+                save_checkpoint(training, snapshot)
             if progress.finished or stopping:
-                break
-    return progress.finished
+                return
 
 
 def updates(training: Training) -> Iterator[list[Batch]]:
-    """This process's batches of every update to come, epoch after epoch; `progress` says where they stand."""
+    """The batches of each update that this process computes, epoch after epoch, from where `progress` stands."""
     progress, config, corpus = training.progress, training.config, training.data.corpus
     dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
     while True:
-        plan = training.data.plan(config, progress.epoch)
-        while progress.batch < len(plan):
-            chosen = plan[progress.batch : progress.batch + config.accumulate]
-            group = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in training.world.share(chosen)]
+        epoch = training.data.epoch_batches(config, progress.epoch)
+        while progress.batch < len(epoch):
+            chosen = epoch[progress.batch : progress.batch + config.accumulate]
+            batches = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in training.group.own_batches(chosen)]
             progress.batch += len(chosen)
-            if progress.batch >= len(plan):
+            if progress.batch >= len(epoch):
                 progress.epoch, progress.batch = progress.epoch + 1, 0
-                yield group
+                yield batches
                 break
-            yield group
+            yield batches
 
 
-def update(training: Training, group: list[Batch]) -> tuple[float, float]:
-    """One step of the optimiser over the batches of a group: loss a token, and the learning rate it took."""
-    model, config, progress, world = training.model, training.config, training.progress, training.world
+def update(training: Training, batches: list[Batch]) -> tuple[float, float]:
+    """One optimizer step over some batches: returns the loss per token and the learning rate."""
+    model, config, progress, group = training.model, training.config, training.progress, training.group
     parameters = list(model.parameters())
-    [count] = world.sum(sum(batch.target_tokens for batch in group))
-    total = 0.0
+    count = group.all_reduce(sum(batch.target_tokens for batch in batches))
+    own_loss = 0.0
 
     def loss_of(batch: Batch) -> torch.Tensor:
         with training.device.autocast():
             return batch_loss(model, batch, config.label_smoothing, config.r_drop)
 
-    for place, batch in enumerate(group):
-        seed = _mix(config.seed, progress.step, world.number(place))
-        torch.manual_seed(seed)  # governs dropout on a GPU; on a CPU the shards do
+    for index, batch in enumerate(batches):
+        seed = _mix(config.seed, progress.step, group.batch_number(index))
+        torch.manual_seed(seed)  # of dropout on a GPU; on a CPU each shard has a generator
         loss, gradients = training.shards.gradients(loss_of, parameters, batch, seed, 1 / count)
-        total += loss
+        own_loss += loss
         for parameter, gradient in zip(parameters, gradients, strict=True):
             if gradient is not None:
                 parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
-    own = total
-    [total] = world.sum(own)
-    world.sum_gradients(parameters)
+    total_loss = group.all_reduce(own_loss)
+    group.all_reduce_gradients(parameters)
     norm = torch.nn.utils.clip_grad_norm_(parameters, config.clip or float("inf"))
-    if not (isfinite(total) and torch.isfinite(norm)):
+    if not (isfinite(total_loss) and torch.isfinite(norm)):
         training.optimizer.zero_grad()
-        elsewhere = isfinite(own) and not isfinite(total)  # another process has the pairs to look at
-        raise _not_finite(training, [] if elsewhere else group)
+        elsewhere = isfinite(own_loss) and not isfinite(total_loss)  # the pairs at fault are those of another process
+        raise _not_finite(training, [] if elsewhere else batches)
     progress.step += 1
     rate = learning_rate(progress.step, config, model.config.d_model, training.total_steps)
     for settings in training.optimizer.param_groups:
@@ -174,118 +201,94 @@ def update(training: Training, group: list[Batch]) -> tuple[float, float]:
     with torch.no_grad():
         for name, value in model.weights().items() if training.ema else ():
             training.ema[name].lerp_(value, 1.0 - config.ema)
-    return total / count, rate
-
-
-def limits_reached(progress: Progress, config: TrainConfig) -> list[tuple[str, float]]:
-    """The limits that a run has come to; with one of them it is over."""
-    used = {
-        "steps": progress.step,
-        "epochs": progress.epoch,
-        "minutes": progress.seconds / 60,
-        "patience": progress.validations_without_gain,
-    }
-    limits = {name: getattr(config, name) for name in used}
-    return [(name, limit) for name, limit in limits.items() if limit is not None and used[name] >= limit]
-
-
-def save(training: Training, snapshot: bool) -> None:
-    """Write the state of the run; with `snapshot`, its weights also enter the average at the end."""
-    state = optimizer_state(training.optimizer, dict(training.model.named_parameters()))
-    checkpoint = Checkpoint(
-        replace(training.progress),
-        training.device.threads,
-        training.data.digest,
-        training.model.weights(),
-        state,
-        training.ema,
-    )
-    training.checkpoints.save(checkpoint, snapshot)
-
-
-def finish(training: Training, display: Display) -> None:
-    """Give the model its final weights: the average, or the best single checkpoint where that has a lower loss."""
-    now = {name: value.detach().clone() for name, value in training.model.weights().items()}
-    averaged = training.checkpoints.average() or now  # no scheduled checkpoint yet: the run was ended by a new budget
-    candidates = {"moving average": training.ema} if training.ema else {"average": averaged}
-    best = training.checkpoints.best()
-    if best is not None:
-        candidates["best checkpoint"] = best
-    data, losses = training.data, {}
-    for name, weights in candidates.items():
-        training.model.set_weights(weights)
-        with training.device.undivided():
-            losses[name] = valid_loss(training.model, data.valid_corpus, data.valid_pairs, training.config.batch_tokens)
-    chosen = min(losses, key=losses.__getitem__)
-    training.model.set_weights(candidates[chosen])
-    _log(training, display, _validate(training))
-    told = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
-    display.note(f"the model takes the {chosen} (validation loss: {told})")
-
-
-def _validate(training: Training) -> Validation:
-    data, config = training.data, training.config
-    with training.device.undivided():
-        return validate(training.model, data.valid_corpus, data.valid_pairs, config.batch_tokens, config.validate_pairs)
-
-
-def _tell(training: Training, display: Display, loss: float, rate: float, speed: float) -> None:
-    """Log a step and show it."""
-    progress = training.progress
-    training.run.log(
-        step=progress.step,
-        loss=loss,
-        learning_rate=rate,
-        tokens_per_second=round(speed),
-        seconds=round(progress.seconds, 3),
-    )
-    display.step(progress, loss, rate, speed)
-
-
-def _log(training: Training, display: Display, validation: Validation) -> None:
-    training.run.log(
-        step=training.progress.step,
-        valid_loss=validation.loss,
-        perplexity=validation.perplexity,
-        bleu=validation.bleu,
-        chrf=validation.chrf,
-        exact_match=validation.exact_match,
-    )
-    display.validation(training.progress, validation)
-
-
-def _record(training: Training, display: Display, validation: Validation) -> None:
-    """Log a validation and remember whether it is the best so far."""
-    _log(training, display, validation)
-    progress = training.progress
-    if progress.best_loss is None or validation.loss < progress.best_loss:
-        progress.best_loss, progress.validations_without_gain = validation.loss, 0
-        training.checkpoints.save_best(training.model.weights())
-    else:
-        progress.validations_without_gain += 1
-
-
-def _total_steps(config: TrainConfig, data: Data) -> int | None:
-    """How many updates the budget allows, as far as it says so before the run."""
-    if config.steps is not None or config.epochs is None:
-        return config.steps
-    first_epoch = len(data.plan(config, epoch=0))
-    return round(config.epochs * -(-first_epoch // config.accumulate))
+    return total_loss / count, rate
 
 
 def _mix(*numbers: int) -> int:
-    """One seed from several, well spread."""
+    """One well-spread seed from several numbers."""
     mixed = 0
     for number in numbers:
         mixed = ((mixed ^ number) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % 2**63
     return mixed
 
 
-def _not_finite(training: Training, group: list[Batch]) -> UserError:
-    places = [training.data.corpus.place(int(pair)) for batch in group for pair in batch.pairs]
+def _not_finite(training: Training, batches: list[Batch]) -> UserError:
+    places = [training.data.corpus.place(int(pair)) for batch in batches for pair in batch.pairs]
     shown = ", ".join(places[:20]) + (f" and {len(places) - 20} more" if len(places) > 20 else "")
     return UserError(
         f"the loss is not a finite number at step {training.progress.step + 1}; the weights were not changed",
         f"pairs {shown}" if places else "pairs of another process",
-        "look at these lines, lower learning_rate or raise warmup; --resume goes on from the last checkpoint",
+        "check these lines, lower learning_rate or raise warmup; --resume continues from the last checkpoint",
     )
+
+
+def _report_step(training: Training, display: Display, loss: float, rate: float, speed: float) -> None:
+    progress, seconds = training.progress, round(training.progress.seconds, 3)
+    training.run.log(step=progress.step, loss=loss, learning_rate=rate, tokens_per_second=round(speed), seconds=seconds)
+    display.step(progress, loss, rate, speed)
+
+
+def _validate(training: Training, display: Display) -> Validation:
+    """Validate, log and show the scores."""
+    data, config = training.data, training.config
+    sizes = config.batch_tokens, config.validate_pairs
+    with training.device.all_threads():
+        result = validate(training.model, data.valid_corpus, data.valid_pairs, *sizes)
+    training.run.log(step=training.progress.step, **result.scores)
+    display.validation(training.progress, result)
+    return result
+
+
+def _validate_and_keep_best(training: Training, display: Display) -> None:
+    """Save the weights if their validation loss is the lowest so far."""
+    progress, loss = training.progress, _validate(training, display).loss
+    if progress.best_loss is None or loss < progress.best_loss:
+        progress.best_loss, progress.validations_without_gain = loss, 0
+        training.checkpoints.save_best(training.model.weights())
+    else:
+        progress.validations_without_gain += 1
+
+
+def save_checkpoint(training: Training, snapshot: bool) -> None:
+    """Save the state of the run; with `snapshot`, also its weights for the average at the end."""
+    state = optimizer_state(training.optimizer, dict(training.model.named_parameters()))
+    weights, progress = training.model.weights(), replace(training.progress)
+    checkpoint = Checkpoint(progress, training.device.threads, training.data.digest, weights, state, training.ema)
+    training.checkpoints.save(checkpoint, snapshot)
+
+
+def finish(training: Training, display: Display) -> None:
+    """Give the model its final weights: the average, or those of the best validation if their loss is lower."""
+    model, data = training.model, training.data
+    last = {name: value.detach().clone() for name, value in model.weights().items()}
+    averaged = training.checkpoints.average() or last  # no snapshot yet: the budget was cut to the steps already taken
+    candidates = {"moving average": training.ema} if training.ema else {"average": averaged}
+    best = training.checkpoints.best()
+    if best is not None:
+        candidates["best checkpoint"] = best
+    losses = {}
+    for name, weights in candidates.items():
+        model.set_weights(weights)
+        with training.device.all_threads():
+            losses[name] = valid_loss(model, data.valid_corpus, data.valid_pairs, training.config.batch_tokens)
+    chosen = min(losses, key=losses.__getitem__)
+    model.set_weights(candidates[chosen])
+    _validate(training, display)
+    compared = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
+    display.note(f"the model takes the weights of the {chosen} (validation loss: {compared})")
+
+
+def save_model(training: Training, settings: Settings, display: Display) -> None:
+    """Write the model directory, whole or not at all, and draw the curves of the run."""
+    run, data = training.run, training.data
+    earlier = ModelDirectory(run.checkpoints) if settings.start_from else None
+    metadata = learn_metadata(settings, data.corpus, earlier)
+    rows = training_rows(run, training.progress, len(data.train_pairs))
+    card = model_card(settings.model, metadata.languages.directions, rows)
+    ModelDirectory.save(run.model, settings.model, training.model.arrays(), metadata, card)
+    shutil.rmtree(run.previous_model, ignore_errors=True)
+    try:
+        draw_curves(run)
+    except ImportError:
+        display.note("no curves.png: matplotlib is not installed (pip install 'pellucid[plot]')")
+    display.note(f"the model is in {run.model}")

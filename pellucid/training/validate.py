@@ -1,4 +1,4 @@
-"""How good the model is by now: the loss on held-out pairs, and what it makes of some of them."""
+"""Validation: the loss on held-out pairs, and BLEU, chrF and exact match of greedy translations of some of them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pellucid.evaluation.metrics import bleu, chrf, exact_match
 from pellucid.nn import Cache, Transformer
 from pellucid.text.batch import Batch, ordered_batches, pad
 from pellucid.text.corpus import Corpus
-from pellucid.training.objective import batch_loss
+from pellucid.training.loss.batch_loss import batch_loss
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Scores of one validation. Without translations BLEU, chrF and exact match are None."""
+    """The scores of one validation. Without translations BLEU, chrF and exact match are None."""
 
-    loss: float  # nats a token, without label smoothing
+    loss: float  # nats per token, without label smoothing
     bleu: float | None = None
     chrf: float | None = None
     exact_match: float | None = None
@@ -33,10 +33,16 @@ class Validation:
     def perplexity(self) -> float:
         return exp(min(self.loss, 700.0))
 
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """As log.jsonl has them."""
+        own = {"bleu": self.bleu, "chrf": self.chrf, "exact_match": self.exact_match}
+        return {"valid_loss": self.loss, "perplexity": self.perplexity, **own}
+
 
 @torch.no_grad()
 def valid_loss(model: Transformer, corpus: Corpus, pairs: NDArray[np.uint32], batch_tokens: int) -> float:
-    """Loss a token over all the pairs."""
+    """Loss per token over all the pairs."""
     model.eval()
     total, count = 0.0, 0
     for numbers in ordered_batches(corpus, batch_tokens, pairs):
@@ -50,7 +56,7 @@ def valid_loss(model: Transformer, corpus: Corpus, pairs: NDArray[np.uint32], ba
 def validate(
     model: Transformer, corpus: Corpus, pairs: NDArray[np.uint32], batch_tokens: int, translate: int
 ) -> Validation:
-    """Loss over all pairs; scores over translations, greedy for speed, of `translate` of them."""
+    """The loss over all pairs, and the scores of greedy translations of `translate` of them."""
     loss = valid_loss(model, corpus, pairs, batch_tokens)
     evenly = np.linspace(0, len(pairs) - 1, min(translate, len(pairs))).astype(int)  # both directions, all topics
     chosen = [int(pair) for pair in pairs[evenly]]
@@ -62,15 +68,15 @@ def validate(
     ]
     model.train()
     references = [corpus.text(pair)[1] for pair in chosen]
-    example = len(chosen) // 2
-    sample = corpus.text(chosen[example])[0], texts[example], references[example]
+    middle = len(chosen) // 2
+    sample = corpus.text(chosen[middle])[0], texts[middle], references[middle]
     scores = bleu(texts, references).score, chrf(texts, references).score, exact_match(texts, references).score
     return Validation(loss, *scores, sample)
 
 
 @torch.inference_mode()
 def greedy(model: Transformer, sources: list[list[int]], rows: int = 64) -> list[tuple[int, ...]]:
-    """Translations of the model as it stands in training, in batches of sources of like length."""
+    """Translations by the model in training, in batches of sources of similar length."""
     device = model.source_embedding.weight.device
 
     def step(tokens: NDArray[np.int64], cache: Cache) -> tuple[NDArray[np.floating], Cache]:
@@ -81,9 +87,8 @@ def greedy(model: Transformer, sources: list[list[int]], rows: int = 64) -> list
     order = sorted(range(len(sources)), key=lambda place: len(sources[place]))
     for first in range(0, len(order), rows):
         places = order[first : first + rows]
-        ids, real = pad([sources[place] for place in places])
-        source, keep = torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
-        cache = model.start(model.encode(source, keep), keep)
+        source, real = (torch.from_numpy(array).to(device) for array in pad([sources[place] for place in places]))
+        cache = model.start(model.encode(source, real), real)
         sentences = [Sentence(tuple(sources[place])) for place in places]
         hypotheses = search(step, cache, sentences, DecodeConfig(strategy="greedy"), model.config.max_positions)
         found |= {place: best.tokens for place, (best, *_) in zip(places, hypotheses, strict=True)}

@@ -44,8 +44,8 @@ def test_trains_resumes_and_says_when_it_is_finished(tmp_path: Path, files: list
     assert (tmp_path / "run" / "model" / "model.safetensors").exists()
     again = pellucid(tmp_path, "--resume", "run")
     assert "finished at step 6" in again.stderr
-    assert "with steps = 6 (raise that to go on)" in again.stderr
-    assert "goes on from step 6" in pellucid(tmp_path, "--resume", "run", "--set", "steps=9").stderr
+    assert "with steps = 6 (raise it to continue)" in again.stderr
+    assert "resuming from step 6" in pellucid(tmp_path, "--resume", "run", "--set", "steps=9").stderr
     entries = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries if "loss" in entry] == list(range(1, 10))
 
@@ -108,8 +108,8 @@ def test_fine_tuning_keeps_the_vocabulary_and_mixes_earlier_pairs_in(tmp_path: P
         (["--source", "missing.en", "--target", "missing.de", "--out", "run"], "missing.en"),
         (["--corpus", "dates", "--set", "learning_rat=1", "--out", "run"], "did you mean 'learning_rate'?"),
         (["--corpus", "dates"], "--out"),
-        (["--corpus", "dates", "--set", "schedule=cosine", "--out", "run"], "schedule: must know where it ends"),
-        (["--corpus", "dates", "--set", "cooldown=9", "--out", "run"], "cooldown: must know where it ends"),
+        (["--corpus", "dates", "--set", "schedule=cosine", "--out", "run"], "schedule: needs a last step"),
+        (["--corpus", "dates", "--set", "cooldown=9", "--out", "run"], "cooldown: needs a last step"),
         (["--corpus", "dates", "--config", "missing.toml", "--out", "run"], "missing.toml"),
         (["--corpus", "dates", "--set", "d_model=abc", "--out", "run"], "'abc' does not fit (give a whole number)"),
         (["--pairs", "a.tsv", "--from", "en", "--to", "en", "--out", "run"], "the same language on both sides"),

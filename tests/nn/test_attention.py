@@ -15,8 +15,9 @@ from torch.nn import functional
 from pellucid import reference
 from pellucid.config import ModelConfig
 from pellucid.nn import attention
-from pellucid.nn.attention import MultiHeadAttention, fused_attention
+from pellucid.nn.attention import MultiHeadAttention
 from pellucid.nn.masks import causal, padding
+from pellucid.nn.mixed_precision import fused_attention
 
 ConfigOf = Callable[..., ModelConfig]
 

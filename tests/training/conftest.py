@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from pellucid.config import ModelConfig, TrainConfig
-from pellucid.training.api import start_run
-from pellucid.training.display import Display
-from pellucid.training.run import Run
-from pellucid.training.settings import Settings
+from pellucid.training.loop import start_run
+from pellucid.training.run import Run, Settings
+from pellucid.training.run.display import Display
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 ROMAN = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"]

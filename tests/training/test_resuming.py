@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +16,8 @@ from safetensors.torch import load_file
 
 from pellucid.errors import UserError
 from pellucid.model_directory.find import find_model
-from pellucid.training import api
-from pellucid.training.api import prepare_data, resume_run, start_run
-from pellucid.training.run import Run
-from pellucid.training.settings import Settings
+from pellucid.training.loop import resume_run, start_run
+from pellucid.training.run import Run, Settings, budget
 
 from .conftest import StopAt, model_bytes
 
@@ -53,28 +50,6 @@ def test_a_stopped_run_can_be_ended_as_it_is_and_given_more_time_after_all(
         assert all(torch.equal(value, saved[f"weights/{name}"]) for name, value in model.items())
     resume_run(run, {"minutes": 60})
     assert early != model_bytes(run) == model_bytes(trained)
-
-
-def test_a_run_whose_checkpoints_are_gone_says_so(settings: Settings, tmp_path: Path) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 3, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    shutil.rmtree(run.checkpoints)
-    with pytest.raises(UserError, match=r"checkpoints: is gone .*another --out"):
-        resume_run(run)
-
-
-def test_a_checkpoint_by_signal_never_enters_the_average(settings: Settings, tmp_path: Path) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 13, lambda: os.kill(os.getpid(), signal.SIGINT)))
-    assert [path.stem for path in sorted(run.checkpoints.glob("step-*"))] == ["step-000000005", "step-000000010"]
-
-
-def test_a_snapshot_stays_one_whatever_is_scheduled_from_now_on(settings: Settings, tmp_path: Path) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 15, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    resume_run(run, {"checkpoint_every": 10})
-    kept = [path.stem for path in sorted(run.checkpoints.glob("step-*"))]
-    assert kept == ["step-000000015", "step-000000020", "step-000000024"]
 
 
 def test_a_closed_terminal_saves_unless_the_run_was_told_to_ignore_it(settings: Settings, tmp_path: Path) -> None:
@@ -134,57 +109,6 @@ def test_a_cooldown_given_before_it_begins_is_as_if_it_had_been_planned(
     assert model_bytes(trained) != model_bytes(at_once) == model_bytes(later)
 
 
-def test_a_full_disk_keeps_the_last_checkpoint(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run(tmp_path / "run")
-    calls = []
-
-    def full(number: int) -> None:
-        calls.append(number)
-        if len(calls) > 6:
-            raise OSError(28, "No space left on device")
-
-    prepare_data(settings)  # the store of the pairs is synced too, and is there before the disk is full
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UserError, match="No space left on device"):
-        start_run(run, settings)
-    monkeypatch.undo()
-    assert not list(run.checkpoints.glob(".*.draft"))
-    assert load_file(run.checkpoints / "last.safetensors")
-
-
-def test_a_damaged_checkpoint_can_be_deleted_and_the_run_goes_on_from_the_one_before(
-    trained: Run, settings: Settings, tmp_path: Path
-) -> None:
-    run = Run(tmp_path / "run")
-    start_run(run, settings, StopAt(settings.train, 13, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    last = run.checkpoints / "last.safetensors"
-    last.write_bytes(last.read_bytes()[:1000])
-    with pytest.raises(UserError, match=r"last.safetensors: cannot be read.*delete it, and the run goes on"):
-        resume_run(run)
-    last.unlink()
-    resume_run(run)
-    assert model_bytes(run) == model_bytes(trained)
-    assert [entry["step"] for entry in run.history() if "loss" in entry] == list(range(1, 25))
-
-    for name in ("last", "previous"):
-        (run.checkpoints / f"{name}.safetensors").write_bytes(b"")
-    last.unlink()
-    with pytest.raises(UserError, match=r"previous.safetensors: cannot be read.*start the run anew"):
-        resume_run(run)
-
-
-def test_a_damaged_file_of_the_average_is_named_and_can_be_deleted(trained: Run) -> None:
-    damaged = sorted(trained.checkpoints.glob("step-*"))[-1]
-    damaged.write_bytes(b"x")
-    shutil.rmtree(trained.model)
-    with pytest.raises(UserError, match=f"{damaged.name}: cannot be read.*delete it"):
-        resume_run(trained)
-    damaged.unlink()
-    assert resume_run(trained).model.exists()
-
-
 def test_a_run_that_is_given_more_time_keeps_its_model_until_it_has_another(trained: Run, settings: Settings) -> None:
     before = model_bytes(trained)
     stop = StopAt(settings.train, 30, lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -208,7 +132,7 @@ def test_a_finished_run_can_average_fewer_checkpoints(trained: Run) -> None:
 def test_a_limit_that_nobody_gave_gives_way_to_one_that_is_given(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api, "DEFAULT_MINUTES", 0.0)
+    monkeypatch.setattr(budget, "DEFAULT_MINUTES", 0.0)
     unlimited = replace(settings, train=settings.train.changed(steps=None))
     run = start_run(Run(tmp_path / "run"), unlimited)
     assert [entry["step"] for entry in run.history()] == [0]  # a validation of what it began with
@@ -293,7 +217,7 @@ def test_killed_before_the_longer_model_is_in_place_the_shorter_one_is_not_taken
 
     short = model_bytes(trained)
     with monkeypatch.context() as patch:
-        patch.setattr("pellucid.training.api.model_card", killed)
+        patch.setattr("pellucid.training.loop.model_card", killed)
         with pytest.raises(KeyboardInterrupt):
             resume_run(trained, {"steps": 33})
     resume_run(trained)

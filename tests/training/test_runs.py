@@ -24,12 +24,12 @@ from pellucid.text.batch import Batch
 from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training import loop
-from pellucid.training.api import prepare_data, resume_run, start_run
-from pellucid.training.display import Display
-from pellucid.training.loop import begin, update, updates
-from pellucid.training.objective import batch_loss
-from pellucid.training.run import Run
-from pellucid.training.settings import Settings
+from pellucid.training.data import prepare_data
+from pellucid.training.loop import resume_run, start_run, update, updates
+from pellucid.training.loss.batch_loss import batch_loss
+from pellucid.training.run import Run, Settings
+from pellucid.training.run.display import Display
+from pellucid.training.state import begin
 
 from .conftest import StopAt, model_bytes
 

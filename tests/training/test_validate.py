@@ -14,8 +14,8 @@ from pellucid.config import ModelConfig
 from pellucid.nn import Transformer
 from pellucid.text.batch import Batch
 from pellucid.training import validate as validate_module
-from pellucid.training.api import prepare_data
-from pellucid.training.settings import Settings
+from pellucid.training.data import prepare_data
+from pellucid.training.run import Settings
 from pellucid.training.validate import valid_loss, validate
 
 

@@ -1,4 +1,4 @@
-"""Ask the C library to keep freed memory: a training step frees and takes the same large blocks again and again."""
+"""Ask the C library to keep freed memory: every training step frees and allocates the same large blocks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ctypes
 import sys
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's names for the two limits
-KEEP_BELOW = 2**30
+KEEP_BELOW = 2**30  # bytes
 
 
 def keep_freed_memory() -> None:
-    """Without this glibc hands every large block back to the system, and each step pays for page faults anew."""
+    """Without this glibc returns every large block to the system, and each step pays for the page faults again."""
     if sys.platform != "linux":
         return
     library = ctypes.CDLL(None)

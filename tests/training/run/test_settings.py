@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pellucid.errors import UserError
-from pellucid.training.settings import Settings, gather, read_toml
+from pellucid.training.run.settings import Settings, gather, read_toml
 
 PAIRS = {"data": {"pairs": "a.tsv"}}
 
@@ -47,15 +49,15 @@ def test_a_key_in_the_wrong_table_is_told_its_own() -> None:
     with pytest.raises(UserError) as caught:
         Settings.of(PAIRS | {"train": {"d_model": 64, "max_ratoi": 0.1}, "model": {"steps": 3}})
     assert {(problem.where, problem.what) for problem in caught.value.problems} == {
-        ("d_model", "stands in [train]"),
+        ("d_model", "is in [train]"),
         ("max_ratoi", "unknown key (value 0.1)"),
-        ("steps", "stands in [model]"),
+        ("steps", "is in [model]"),
     }
-    assert "d_model: stands in [train] (move it to [model])" in str(caught.value)
+    assert "d_model: is in [train] (move it to [model])" in str(caught.value)
 
 
 def test_two_passes_that_drop_nothing_are_refused() -> None:
-    with pytest.raises(UserError, match="r_drop: has no meaning where nothing is dropped"):
+    with pytest.raises(UserError, match="r_drop: has no effect without dropout"):
         Settings.of(gather(None, None, PAIRS, ["r_drop=5", "dropout=0"]))
     assert Settings.of(gather(None, None, PAIRS, ["r_drop=5", "dropout=0", "attention_dropout=0.1"])).train.r_drop == 5
 
@@ -82,3 +84,9 @@ def test_a_file_that_is_no_config_says_so(tmp_path: Path, text: str, expected: s
     (tmp_path / "c.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=expected):
         read_toml(tmp_path / "c.toml")
+
+
+def test_settings_and_pairs_are_read_without_torch() -> None:
+    program = "import sys; sys.modules['torch'] = None; import pellucid.training.run, pellucid.training.data"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

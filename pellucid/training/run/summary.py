@@ -1,16 +1,17 @@
-"""The curves of a run, drawn from its log."""
+"""The summary of a run from its log: curves.png, and the rows about the training in the model card."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pellucid.training.run import Run
+from pellucid.training.run.directory import Run
+from pellucid.training.run.progress import Progress
 
 SCORES = (("bleu", "BLEU", "#36c"), ("chrf", "chrF", "#393"), ("exact_match", "exact match, %", "#963"))
 
 
 def draw_curves(run: Run) -> None:
-    """`curves.png`: loss, validation scores and learning rate against minutes."""
+    """curves.png: loss, validation scores and learning rate against minutes."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -23,7 +24,7 @@ def draw_curves(run: Run) -> None:
         return
     minutes = {0: 0.0} | {entry["step"]: entry["seconds"] / 60 for entry in steps}
     figure, (losses, scores, rates) = pyplot.subplots(3, 1, figsize=(8, 9), sharex=True, layout="constrained")
-    losses.plot(*_smooth(steps, minutes), label="what training minimises", color="#8aa")
+    losses.plot(*_smooth(steps, minutes), label="training loss", color="#8aa")
     if validations:
         when = [minutes[entry["step"]] for entry in validations]
         losses.plot(when, [entry["valid_loss"] for entry in validations], "o-", label="validation loss", color="#c33")
@@ -32,7 +33,7 @@ def draw_curves(run: Run) -> None:
             if known:
                 scores.plot(*zip(*known, strict=True), "o-", label=label, color=colour)
                 scores.legend()
-    losses.set_ylabel("nats a token")
+    losses.set_ylabel("nats per token")
     losses.legend()
     scores.set_ylabel("score on validation pairs")
     rates.plot([minutes[entry["step"]] for entry in steps], [entry["learning_rate"] for entry in steps], color="#666")
@@ -45,8 +46,24 @@ def draw_curves(run: Run) -> None:
 
 
 def _smooth(steps: list[dict[str, Any]], minutes: dict[int, float]) -> tuple[list[float], list[float]]:
-    """About 200 points, each the mean of a stretch of steps."""
+    """About 200 points, each the mean loss of consecutive steps."""
     size = max(1, len(steps) // 200)
-    stretches = [steps[first : first + size] for first in range(0, len(steps), size)]
-    when = [minutes[stretch[-1]["step"]] for stretch in stretches]
-    return when, [sum(entry["loss"] for entry in stretch) / len(stretch) for stretch in stretches]
+    groups = [steps[first : first + size] for first in range(0, len(steps), size)]
+    when = [minutes[group[-1]["step"]] for group in groups]
+    return when, [sum(entry["loss"] for entry in group) / len(group) for group in groups]
+
+
+def training_rows(run: Run, progress: Progress, pairs: int) -> list[tuple[str, str]]:
+    """Pairs, updates and time, and the scores of the last validation, as (name, value)."""
+    rows = [
+        ("training pairs", f"{pairs:,}"),
+        ("updates, epochs, minutes", f"{progress.step:,}, {progress.epoch}, {progress.seconds / 60:.1f}"),
+    ]
+    names = {"valid_loss": "validation loss"} | {name: title for name, title, _ in SCORES}
+    validations = [entry for entry in run.history() if "valid_loss" in entry]
+    if validations:
+        last = validations[-1]
+        rows += [
+            (f"{name}, last validation", f"{last[key]:.2f}") for key, name in names.items() if last[key] is not None
+        ]
+    return rows

@@ -1,4 +1,4 @@
-"""What a run learns from, found again under any name."""
+"""The pairs of a run, found in the cache under any name of their files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from pellucid.config import DataConfig, FilterConfig, TrainConfig, preset
 from pellucid.errors import UserError
-from pellucid.training.data import prepare
+from pellucid.training.data import prepare_data
+from pellucid.training.run import Settings
 
 
 def test_earlier_pairs_are_known_by_any_name_of_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +21,7 @@ def test_earlier_pairs_are_known_by_any_name_of_their_file(tmp_path: Path, monke
         Path(f"{name}.tsv").write_text(lines, encoding="utf-8")
     relative = DataConfig(pairs="new.tsv", earlier_pairs="old.tsv", valid_pairs="new.tsv", earlier_share=0.25)
     for data in (relative, relative.absolute()):
-        prepared = prepare(data, FilterConfig(), preset("tiny", vocabulary=300), TrainConfig())
+        prepared = prepare_data(Settings(data, FilterConfig(), preset("tiny", vocabulary=300), TrainConfig()))
         assert len(prepared.train_pairs) == 60
         assert len(prepared.epoch_pairs(seed=1, epoch=0)) == 60 + 20  # a quarter is of earlier pairs
 

@@ -8,8 +8,9 @@ import torch
 from torch.nn import functional
 
 from pellucid import reference
-from pellucid.training import loss as loss_module
-from pellucid.training.loss import cross_entropy
+from pellucid.nn import mixed_precision
+from pellucid.training.loss import cross_entropy as cross_entropy_module
+from pellucid.training.loss.cross_entropy import OutputLayer, cross_entropy
 
 
 def example(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -26,8 +27,8 @@ def example(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, to
 def test_value_and_gradients_equal_torch(
     chunk: int, smoothing: float, with_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loss_module, "CHUNK", chunk)
-    monkeypatch.setattr(loss_module, "ROWS", 1)
+    monkeypatch.setattr(cross_entropy_module, "LOGITS_PER_CHUNK", chunk)
+    monkeypatch.setattr(mixed_precision, "ROW_BLOCK", 1)
     features, weight, bias, targets = example()
     inputs = (features, weight, bias) if with_bias else (features, weight)
     logits = features @ weight.T + (bias if with_bias else 0)
@@ -39,8 +40,8 @@ def test_value_and_gradients_equal_torch(
 
 
 def test_hand_written_gradient_is_the_numerical_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss_module, "CHUNK", 40)
-    monkeypatch.setattr(loss_module, "ROWS", 1)
+    monkeypatch.setattr(cross_entropy_module, "LOGITS_PER_CHUNK", 40)
+    monkeypatch.setattr(mixed_precision, "ROW_BLOCK", 1)
     features, weight, bias, targets = example(1)
     assert torch.autograd.gradcheck(lambda f, w, b: cross_entropy(f, w, b, targets, 0.1), (features, weight, bias))
 
@@ -67,7 +68,7 @@ def test_large_logits_do_not_overflow() -> None:
 def test_mixed_precision_comes_near_even_where_the_target_is_nearly_certain(
     gain: float, smoothing: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loss_module, "CHUNK", 500 * 128)  # two chunks, of which the second is filled up
+    monkeypatch.setattr(cross_entropy_module, "LOGITS_PER_CHUNK", 500 * 128)  # two chunks, the second padded
     generator = torch.Generator().manual_seed(4)
     weight = torch.randn(500, 32, generator=generator) * 0.5
     targets = torch.randint(500, (200,), generator=generator)
@@ -88,3 +89,21 @@ def test_float64_stays_so_in_mixed_precision() -> None:
     exact = cross_entropy(features, weight, bias, targets, 0.1)
     with torch.autocast("cpu", torch.bfloat16):
         assert cross_entropy(features, weight, bias, targets, 0.1).item() == exact.item()
+
+
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_without_gradients_the_value_is_the_same_and_no_gradient_is_computed(
+    with_bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features, weight, bias, targets = example()
+    inputs = features, weight, bias if with_bias else None, targets, 0.1
+    expected = cross_entropy(*inputs)
+
+    def refused(*_: object) -> None:
+        raise AssertionError("a gradient was computed")
+
+    monkeypatch.setattr(OutputLayer, "backward", refused)
+    with torch.no_grad():
+        assert cross_entropy(*inputs).item() == expected.item()
+    with pytest.raises(AssertionError, match="a gradient was computed"):
+        cross_entropy(*inputs)

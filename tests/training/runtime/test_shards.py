@@ -14,15 +14,14 @@ from pellucid.config import ModelConfig, TrainConfig
 from pellucid.nn import Transformer
 from pellucid.nn.dropout import dropout_mask
 from pellucid.text.batch import Batch
-from pellucid.training import device as device_module
 from pellucid.training import loop as loop_module
 from pellucid.training import validate as validate_module
-from pellucid.training.api import resume_run, start_run
-from pellucid.training.device import Device
-from pellucid.training.objective import batch_loss
-from pellucid.training.run import Run
-from pellucid.training.settings import Settings
-from pellucid.training.shards import Shards
+from pellucid.training.loop import resume_run, start_run
+from pellucid.training.loss.batch_loss import batch_loss
+from pellucid.training.run import Run, Settings
+from pellucid.training.runtime import device as device_module
+from pellucid.training.runtime.device import Device
+from pellucid.training.runtime.shards import Shards
 
 CONFIG = ModelConfig(vocabulary=40, d_model=16, heads=2, feed_forward=32, encoder_layers=2, decoder_layers=2, dropout=0)
 BATCH = Batch.from_ids(
@@ -71,7 +70,7 @@ def test_too_few_rows_leave_the_cores_to_the_operations(every: int, count: int, 
         return weight.sum()
 
     weight = torch.ones(1, requires_grad=True)
-    Shards(count, device.undivided).gradients(loss_of, [weight], BATCH.shard(0, every), 1, 1.0)
+    Shards(count, device.all_threads).gradients(loss_of, [weight], BATCH.shard(0, every), 1, 1.0)
     threads = 4 if len(rows) == 1 else 1
     assert seen == [(size, threads) for size in rows]
     assert torch.get_num_threads() == 1
@@ -122,9 +121,9 @@ def test_an_error_in_a_shard_is_raised() -> None:
 )
 def test_how_many_shards(threads: int, batch_tokens: int, norm: str, shards: int, left: int) -> None:
     device = Device.of(TrainConfig(threads=threads, device="cpu"))
-    assert device.divided(batch_tokens, CONFIG.changed(norm=norm)) == shards
+    assert device.shards(batch_tokens, CONFIG.changed(norm=norm)).count == shards
     assert torch.get_num_threads() == left
-    with device.undivided():
+    with device.all_threads():
         assert torch.get_num_threads() == threads
     assert torch.get_num_threads() == left
 
@@ -132,7 +131,7 @@ def test_how_many_shards(threads: int, batch_tokens: int, norm: str, shards: int
 def test_two_threads_give_equal_bytes_at_once_and_resumed(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_module, "LEAST_TOKENS", 64)
+    monkeypatch.setattr(device_module, "MIN_SHARD_TOKENS", 64)
     torch.set_num_threads(3)
     settings = replace(settings, train=settings.train.changed(threads=2))
     at_once, again = (start_run(Run(tmp_path / name), settings) for name in ("at_once", "again"))
@@ -146,7 +145,7 @@ def test_two_threads_give_equal_bytes_at_once_and_resumed(
 def test_validations_have_all_threads_and_shards_their_part(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_module, "LEAST_TOKENS", 64)
+    monkeypatch.setattr(device_module, "MIN_SHARD_TOKENS", 64)
     seen: dict[str, set[int]] = {"train": set(), "valid": set()}
 
     def noting(model: Transformer, batch: Batch, *how: float) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -11,16 +12,17 @@ from typing import Any
 
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.find import PREVIOUS_MODEL
 from pellucid.storage import lock, write_file
 from pellucid.text.tokenizer import Tokenizers
-from pellucid.training.settings import Settings, read_toml
+from pellucid.training.run.settings import Settings, read_toml
 
 CONFIG, LOG, LOCK = "config.toml", "log.jsonl", ".lock"
-WRITE_REMEDY = "free some space, then go on with --resume: what was saved before is still there"
+WRITE_REMEDY = "free some space, then continue with --resume: the last checkpoint is intact"
 
 
 class Run:
-    """One training and all that it leaves behind."""
+    """A training run and the files it writes."""
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
@@ -30,8 +32,13 @@ class Run:
 
     @property
     def model(self) -> Path:
-        """The model directory, there once the run has ended."""
+        """The model directory, which exists once the run has ended."""
         return self.directory / "model"
+
+    @property
+    def previous_model(self) -> Path:
+        """The model of a shorter budget, until the run ends again."""
+        return self.directory / PREVIOUS_MODEL
 
     @property
     def checkpoints(self) -> Path:
@@ -41,56 +48,49 @@ class Run:
     def curves(self) -> Path:
         return self.directory / "curves.png"
 
-    def create(
-        self,
-        settings: Settings,
-        tokenizers: Tokenizers,
-        earlier: ModelDirectory | None = None,
-    ) -> None:
-        """Make the directory; one that holds a run is left alone. The config comes last: with it, it is a run. What the
-        model it starts from had learned is kept: that model may be gone when the run comes to its end."""
+    def create(self, settings: Settings, tokenizers: Tokenizers) -> None:
+        """Make the directory. config.toml is written last: with it, the directory holds a run.
+
+        The metadata of the model to start from is copied, as that model may be gone when the run ends.
+        """
         self.check_new()
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             tokenizers.save(self.checkpoints)
-            if earlier is not None:
-                earlier.metadata.write(self.checkpoints)
+            if settings.start_from is not None:
+                ModelDirectory(settings.start_from).metadata.write(self.checkpoints)
             self.write(settings)
         except OSError as error:
-            raise UserError(
-                f"cannot be written: {error.strerror}", str(self.directory), "choose another --out"
-            ) from None
+            what = f"cannot be written: {error.strerror}"
+            raise UserError(what, str(self.directory), "choose another --out") from None
 
     def check_new(self) -> None:
-        """That a run can begin here."""
+        """Raise an error if no run can begin here."""
         if (self.directory / CONFIG).exists():
-            remedy = f"go on with --resume {self.directory}, or choose another --out"
+            remedy = f"continue it with --resume {self.directory}, or choose another --out"
             raise UserError("there is a run already", str(self.directory), remedy)
-        left = [
-            path
-            for path in (self.model, self.curves, self.directory / LOG, *self.checkpoints.glob("*.safetensors"))
-            if path.exists()
-        ]
-        if left:
-            what = f"holds {left[0].relative_to(self.directory)} of something else, which a run would replace"
+        files = (self.model, self.curves, self.directory / LOG, *self.checkpoints.glob("*.safetensors"))
+        existing = [path for path in files if path.exists()]
+        if existing:
+            what = f"holds {existing[0].relative_to(self.directory)} of something else, which a run would replace"
             raise UserError(what, str(self.directory), "choose another --out")
-        there = next(path for path in (self.directory, *self.directory.absolute().parents) if path.exists())
-        if not (there.is_dir() and os.access(there, os.W_OK)):
-            raise UserError(
-                f"cannot be made: {there} is not a writable folder", str(self.directory), "choose another --out"
-            )
+        parent = next(path for path in (self.directory, *self.directory.absolute().parents) if path.exists())
+        if not (parent.is_dir() and os.access(parent, os.W_OK)):
+            what = f"cannot be made: {parent} is not a writable folder"
+            raise UserError(what, str(self.directory), "choose another --out")
 
     def write(self, settings: Settings) -> None:
-        """Write config.toml, whole or not at all."""
+        """Write config.toml."""
         write_file(self.directory / CONFIG, settings.to_toml(), WRITE_REMEDY)
 
     def settings(self) -> Settings:
+        """Read config.toml."""
         if not (self.directory / CONFIG).exists():
             raise UserError("there is no run here", str(self.directory), "give the --out of an earlier train")
         tables = read_toml(self.directory / CONFIG)
         if "data" not in tables:
             raise UserError("is damaged: [data] is missing", str(self.directory / CONFIG), "begin a new run")
-        start_from = tables["data"].pop("start_from", None)  # the run's own table says what the model is like
+        start_from = tables["data"].pop("start_from", None)  # [model] has the shape already
         return replace(Settings.of(tables), start_from=start_from)
 
     def locked(self) -> AbstractContextManager[None]:
@@ -98,6 +98,12 @@ class Run:
         wait = "wait for it to end, or choose another --out"
         busy = UserError("another process is training here", str(self.directory), wait)
         return lock(self.directory / LOCK, busy, "ask its owner, or begin a run of your own with --start-from")
+
+    def set_model_aside(self) -> None:
+        """Keep the model of a shorter budget under another name until the next one replaces it."""
+        if self.model.exists():
+            shutil.rmtree(self.previous_model, ignore_errors=True)
+            self.model.rename(self.previous_model)
 
     def log(self, **entry: Any) -> None:
         """Append a line to log.jsonl."""
@@ -109,16 +115,16 @@ class Run:
         path = self.directory / LOG
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
-    def forget_after(self, step: int) -> None:
-        """Drop log lines of steps that were not saved (the run will come to them again), and one cut short."""
+    def truncate_log(self, step: int) -> None:
+        """Drop the lines of steps after the last checkpoint, which the run repeats, and a line that was cut short."""
         path = self.directory / LOG
         if not path.exists():
             return
-        kept = []
+        lines = []
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
                 if json.loads(line)["step"] <= step:
-                    kept.append(line + "\n")
+                    lines.append(line + "\n")
             except ValueError:
                 break
-        write_file(path, "".join(kept), WRITE_REMEDY)
+        write_file(path, "".join(lines), WRITE_REMEDY)

@@ -1,4 +1,5 @@
-"""What a model learns from its corpus beside its weights: languages, vocabulary restriction, length limit."""
+"""What a model directory holds beside config and weights, learned from the pairs: languages, vocabulary restriction,
+length limit."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ from pellucid.model_directory.length_limit import learn_length_limit
 from pellucid.model_directory.vocabulary_restriction import VocabularyRestriction
 from pellucid.text.corpus import Corpus
 from pellucid.text.language_identifier import LanguageIdentifier
-from pellucid.training.settings import Settings
+from pellucid.training.run.settings import Settings
 
 SAMPLE_PAIRS = 20_000  # to learn the language identifier from
 
 
 def learn_metadata(settings: Settings, corpus: Corpus, earlier: ModelDirectory | None) -> Metadata:
-    """From the pairs of a run. A model fine-tuned from an `earlier` one keeps what that one could read and write; one
-    trained with BPE dropout has no vocabulary restriction, because any token may occur."""
+    """The metadata of a model trained on `corpus`. One that is fine-tuned from an `earlier` model keeps what that could
+    read and write; one trained with BPE dropout has no vocabulary restriction, because any token may occur."""
     languages = _languages(settings.data, corpus, earlier.languages if earlier else LanguageIdentifier())
     unrestricted = VocabularyRestriction(corpus.tokenizers, {})
     restriction = unrestricted if settings.train.bpe_dropout else VocabularyRestriction.learn(corpus)
@@ -28,8 +29,8 @@ def learn_metadata(settings: Settings, corpus: Corpus, earlier: ModelDirectory |
 
 
 def _languages(data: DataConfig, corpus: Corpus, earlier: LanguageIdentifier) -> LanguageIdentifier:
-    """The directions of the model and how to tell its languages apart. The directions are the requested ones, else the
-    one that the files name themselves, else those of the `earlier` model."""
+    """The directions of the model and the identifier of its languages. The directions are the requested ones, else the
+    one in the names of the files, else those of the `earlier` model."""
     named = corpus.named_direction()
     directions = data.directions or ([named] if named and named not in earlier.directions else [])
     if not directions:

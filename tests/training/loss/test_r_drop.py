@@ -8,12 +8,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from pellucid.config import ModelConfig
-from pellucid.nn import Transformer
+from pellucid.nn import Transformer, mixed_precision
 from pellucid.nn.dropout import seeded
 from pellucid.text.batch import Batch
-from pellucid.training import agreement, loss
-from pellucid.training.agreement import agreeing_cross_entropy
-from pellucid.training.objective import batch_loss
+from pellucid.training.loss import r_drop as r_drop_module
+from pellucid.training.loss.batch_loss import batch_loss
+from pellucid.training.loss.r_drop import r_drop_cross_entropy
 
 BATCH = Batch.from_ids([[4, 5, 6, 2], [7, 2], [8, 9, 2]], [[9, 8, 2], [4, 5, 6, 7, 2], [3, 2]])
 CONFIG = ModelConfig(vocabulary=11, d_model=8, heads=2, feed_forward=16, encoder_layers=1, decoder_layers=1)
@@ -41,14 +41,14 @@ def written_out(z: Tensor, y: Tensor, targets: Tensor, smoothing: float, r_drop:
 def test_value_and_gradients_are_those_of_the_formula_in_torch(
     chunk: int, smoothing: float, with_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agreement, "CHUNK", chunk)
-    monkeypatch.setattr(loss, "ROWS", 1)
+    monkeypatch.setattr(r_drop_module, "LOGITS_PER_CHUNK", chunk)
+    monkeypatch.setattr(mixed_precision, "ROW_BLOCK", 1)
     inputs, targets = example()
     first, second, weight, bias = inputs
     inputs = inputs if with_bias else inputs[:3]
     z, y = (features @ weight.T + (bias if with_bias else 0) for features in (first, second))
     theirs = written_out(z, y, targets, smoothing, 5.0)
-    ours = agreeing_cross_entropy(first, second, weight, bias if with_bias else None, targets, smoothing, 5.0)
+    ours = r_drop_cross_entropy(first, second, weight, bias if with_bias else None, targets, smoothing, 5.0)
     torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
     for mine, other in zip(torch.autograd.grad(3 * ours, inputs), torch.autograd.grad(3 * theirs, inputs), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
@@ -78,9 +78,9 @@ def test_passes_that_drop_other_parts_pay_for_it() -> None:
 def test_mixed_precision_comes_near() -> None:
     inputs, targets = example()
     first, second, weight, bias = (value.float() for value in inputs)
-    exact = agreeing_cross_entropy(first, second, weight, bias, targets, 0.1, 5.0)
+    exact = r_drop_cross_entropy(first, second, weight, bias, targets, 0.1, 5.0)
     with torch.autocast("cpu", torch.bfloat16):
-        mixed = agreeing_cross_entropy(first.bfloat16(), second.bfloat16(), weight, bias, targets, 0.1, 5.0)
+        mixed = r_drop_cross_entropy(first.bfloat16(), second.bfloat16(), weight, bias, targets, 0.1, 5.0)
     assert mixed.dtype == torch.float32
     assert mixed.item() == pytest.approx(exact.item(), rel=0.02)
     assert mixed.item() != exact.item()

@@ -1,4 +1,4 @@
-"""The linear map whose rows are filled up, against PyTorch's own in the same precision."""
+"""The linear map whose rows are padded, against PyTorch's own in the same precision."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pellucid.nn.linear import ROWS, filled, linear
+from pellucid.nn.mixed_precision import ROW_BLOCK, linear, padded_rows
 
 MIXED = torch.autocast("cpu", torch.bfloat16)
 
@@ -19,7 +19,7 @@ def example(*shape: int, kind: torch.dtype = torch.float32) -> tuple[Tensor, Ten
     return x, weight, torch.randn(32, generator=generator, requires_grad=True)
 
 
-@pytest.mark.parametrize("shape", [(1,), (ROWS,), (ROWS + 1,), (7, 5), (3, 50, 2)])
+@pytest.mark.parametrize("shape", [(1,), (ROW_BLOCK,), (ROW_BLOCK + 1,), (7, 5), (3, 50, 2)])
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("with_bias", [True, False])
 def test_value_and_gradients_are_those_of_torch_under_autocast(
@@ -27,14 +27,14 @@ def test_value_and_gradients_are_those_of_torch_under_autocast(
 ) -> None:
     x, weight, bias = example(*shape, kind=kind)
     inputs = (x, weight, bias) if with_bias else (x, weight)
-    pull = torch.randn(*shape, 32, generator=torch.Generator().manual_seed(2)).bfloat16()
+    grad = torch.randn(*shape, 32, generator=torch.Generator().manual_seed(2)).bfloat16()
     with MIXED:
         ours = linear(x, weight, bias if with_bias else None)
         theirs = functional.linear(x, weight, bias if with_bias else None)
     assert ours.dtype == theirs.dtype == torch.bfloat16
     torch.testing.assert_close(ours, theirs, rtol=0.02, atol=0.02)
     for mine, other in zip(
-        torch.autograd.grad(ours, inputs, pull), torch.autograd.grad(theirs, inputs, pull), strict=True
+        torch.autograd.grad(ours, inputs, grad), torch.autograd.grad(theirs, inputs, grad), strict=True
     ):
         assert mine.dtype == other.dtype
         assert torch.linalg.norm(mine - other) < 0.01 * torch.linalg.norm(other)
@@ -57,9 +57,11 @@ def test_without_mixed_precision_it_is_torchs_own() -> None:
 
 def test_products_of_many_lengths_have_few_shapes() -> None:
     shapes = {
-        filled(torch.ones(rows, length, 3), torch.bfloat16).shape for rows in range(1, 9) for length in range(1, 60)
+        padded_rows(torch.ones(rows, length, 3), torch.bfloat16).shape
+        for rows in range(1, 9)
+        for length in range(1, 60)
     }
-    assert shapes == {(blocks * ROWS, 3) for blocks in range(1, 5)}
-    rows = filled(torch.ones(3, 5, 2), torch.bfloat16)
-    assert rows.sum() == 3 * 5 * 2  # what fills up is zero
-    assert filled(torch.ones(3, 5, 2), torch.float32).shape == (15, 2)  # only where kernels are compiled
+    assert shapes == {(blocks * ROW_BLOCK, 3) for blocks in range(1, 5)}
+    rows = padded_rows(torch.ones(3, 5, 2), torch.bfloat16)
+    assert rows.sum() == 3 * 5 * 2  # the padding is zero
+    assert padded_rows(torch.ones(3, 5, 2), torch.float32).shape == (15, 2)  # only where kernels are compiled

@@ -1,4 +1,4 @@
-"""What a person sees of a run: a live view in a terminal, plain lines elsewhere."""
+"""The display of a run: a live view in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group
@@ -18,16 +17,16 @@ from rich.table import Table
 from rich.text import Text
 
 from pellucid.config import TrainConfig
-from pellucid.training.checkpoint import Progress
+from pellucid.training.run.progress import Progress
 from pellucid.training.validate import Validation
 
 LINE_EVERY = 10.0  # seconds between plain lines
-SILENT = Console(quiet=True, force_terminal=False)  # of processes that help another one train
-SMOOTH = 0.95  # how slowly the shown loss and speed move
+SILENT = Console(quiet=True, force_terminal=False)  # for all processes but the main one
+SMOOTHING = 0.95  # of the exponential moving averages of loss and speed that are shown
 
 
 class Display:
-    """Use as a context; `step` and `validation` report what happened, `note` prints a line that stays."""
+    """Use as a context manager. `step` and `validation` show progress, `note` prints a line that stays."""
 
     def __init__(self, config: TrainConfig, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
@@ -40,34 +39,32 @@ class Display:
 
     def __enter__(self) -> Self:
         if self.live:
-            self._tell(self.live.start)
+            self._print(self.live.start)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self.live:
-            self._tell(self.live.stop)
+            self._print(self.live.stop)
 
     def note(self, text: str) -> None:
-        self._tell(partial(self.console.print, text, highlight=False, markup=False, soft_wrap=True))
+        self._print(partial(self.console.print, text, highlight=False, markup=False, soft_wrap=True))
 
-    def _tell(self, act: Callable[[], None]) -> None:
-        """Whoever reads along may leave, or close the terminal: the run goes on without them."""
+    def _print(self, output: Callable[[], None]) -> None:
+        """If the reader closes the pipe or the terminal, the run continues without output."""
         try:
-            act()
-        except (OSError, SystemExit) as error:  # the second is rich's word for a broken pipe
+            output()
+        except (OSError, SystemExit) as error:  # rich raises SystemExit for a broken pipe
             if isinstance(error, OSError) and error.errno not in (errno.EPIPE, errno.EIO):
                 raise
             self.console.quiet = True
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stderr.fileno())  # what is buffered would fail once more at the end
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, sys.stderr.fileno())  # what is buffered would fail again at exit
 
     def step(self, progress: Progress, loss: float, rate: float, speed: float) -> None:
-        self.loss = loss if self.loss is None else SMOOTH * self.loss + (1 - SMOOTH) * loss
-        self.speed = speed if self.speed is None else SMOOTH * self.speed + (1 - SMOOTH) * speed
+        self.loss = loss if self.loss is None else SMOOTHING * self.loss + (1 - SMOOTHING) * loss
+        self.speed = speed if self.speed is None else SMOOTHING * self.speed + (1 - SMOOTHING) * speed
         if self.live:
-            self._tell(partial(self.live.update, self._view(progress, rate)))
+            self._print(partial(self.live.update, self._view(progress, rate)))
         elif monotonic() - self.last_line >= LINE_EVERY:
             self.last_line = monotonic()
             self.note("  ".join(f"{name} {value}" for name, value in self._facts(progress, rate).items()))
@@ -87,22 +84,8 @@ class Display:
             "learning rate": f"{rate:.2e}",
             "time": _clock(progress.seconds),
         }
-        done = self._done(progress)
+        done = progress.share_done(self.config)
         return facts | ({"left": _clock(progress.seconds * (1 - done) / done)} if done else {})
-
-    def _done(self, progress: Progress) -> float | None:
-        """The share of the budget that is spent, by whichever limit is nearest."""
-        config = self.config
-        shares = [
-            spent / limit
-            for spent, limit in (
-                (progress.step, config.steps),
-                (progress.epoch, config.epochs),
-                (progress.seconds, config.minutes and config.minutes * 60),
-            )
-            if limit
-        ]
-        return min(1.0, max(shares)) if shares else None
 
     def _view(self, progress: Progress, rate: float) -> Group:
         facts = self._facts(progress, rate)
@@ -110,7 +93,7 @@ class Display:
         table.add_row(*(Text(name, style="dim") for name in facts))
         table.add_row(*facts.values())
         rows: list[Table | Text] = [table]
-        done = self._done(progress)
+        done = progress.share_done(self.config)
         if done is not None:
             line = Table.grid()  # a bar by itself does not end its line
             line.add_row(ProgressBar(total=1.0, completed=done, width=60))

@@ -15,25 +15,26 @@ from safetensors.torch import load_file, save_file
 from pellucid.config import ModelConfig
 from pellucid.errors import UserError
 from pellucid.text.batch import batches
-from pellucid.training.api import prepare_data, resume_run
-from pellucid.training.distributed import ALONE, World, together
-from pellucid.training.loop import begin, update, updates
-from pellucid.training.run import Run
-from pellucid.training.settings import Settings, read_toml
+from pellucid.training.data import prepare_data
+from pellucid.training.loop import resume_run, update, updates
+from pellucid.training.run import Run, Settings
+from pellucid.training.run.settings import read_toml
+from pellucid.training.runtime.process_group import SINGLE, ProcessGroup, process_group
+from pellucid.training.state import begin
 
 LAUNCH = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
-def weights_after(directory: Path, steps: int, world: World) -> dict[str, torch.Tensor]:
+def weights_after(directory: Path, steps: int, group: ProcessGroup) -> dict[str, torch.Tensor]:
     """The weights after some updates in float64, where the order of a sum does not show."""
     settings = Settings.of(read_toml(directory / "settings.toml"))
-    with world.first_alone():
+    with group.local_main_first():
         data = prepare_data(settings)
-    run = Run(directory / f"{world.size}-{world.rank}")
-    training = begin(run, data, data.model(settings.model), settings.train, None, world)
+    run = Run(directory / f"{group.world_size}-{group.rank}")
+    training = begin(run, data, data.model(settings.model), settings.train, None, group)
     training.model.double()
-    for _, group in zip(range(steps), updates(training), strict=False):
-        update(training, group)
+    for _, batch_list in zip(range(steps), updates(training), strict=False):
+        update(training, batch_list)
     return training.model.weights()
 
 
@@ -57,11 +58,11 @@ def test_two_processes_come_to_the_weights_of_one(settings: Settings, tmp_path: 
     assert len(plan) % train.accumulate == 1  # the epoch's last update has no batch for the second process
     (tmp_path / "settings.toml").write_text(replace(settings, train=train).to_toml(), encoding="utf-8")
     launch(__file__, str(tmp_path))
-    alone = weights_after(tmp_path, steps=12, world=ALONE)
+    single = weights_after(tmp_path, steps=12, group=SINGLE)
     for rank in (0, 1):
         shared = load_file(tmp_path / f"{rank}.safetensors")
-        assert shared.keys() == alone.keys()
-        for name, value in alone.items():
+        assert shared.keys() == single.keys()
+        for name, value in single.items():
             torch.testing.assert_close(shared[name], value, rtol=0, atol=1e-9)
 
 
@@ -85,16 +86,17 @@ def test_an_error_of_one_process_ends_both(settings: Settings, tmp_path: Path) -
 
 
 def test_a_process_without_a_batch_adds_nothing() -> None:
-    assert [*World(rank=2, size=3).share("ab")] == []
-    assert [*World(rank=1, size=3).share("abcde")] == ["b", "e"]
-    assert [World(rank=1, size=3).number(place) for place in (0, 1)] == [1, 4]
+    assert [*ProcessGroup(rank=2, world_size=3).own_batches("ab")] == []
+    assert [*ProcessGroup(rank=1, world_size=3).own_batches("abcde")] == ["b", "e"]
+    assert [ProcessGroup(rank=1, world_size=3).batch_number(index) for index in (0, 1)] == [1, 4]
 
 
-def test_batches_that_cannot_be_shared_out_are_refused(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_that_cannot_be_divided_are_refused(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     launched = {"TORCHELASTIC_RUN_ID": "x", "RANK": "0", "WORLD_SIZE": "4", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "4"}
     for name, value in launched.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(UserError) as error, together(ModelConfig(norm="batch"), settings.train.changed(accumulate=6)):
+    six = settings.train.changed(accumulate=6)
+    with pytest.raises(UserError) as error, process_group(ModelConfig(norm="batch"), six):
         pass
     assert "multiple of 4" in str(error.value)
     assert "running statistics" in str(error.value)
@@ -102,12 +104,12 @@ def test_batches_that_cannot_be_shared_out_are_refused(settings: Settings, monke
 
 if __name__ == "__main__":  # one of the processes that the test above launches
     directory = Path(sys.argv[1])
-    told = Settings.of(read_toml(directory / "settings.toml"))
-    with together(told.model, told.train) as both:
-        assert both.agrees("the same")
-        assert not both.agrees(both.rank)
+    given = Settings.of(read_toml(directory / "settings.toml"))
+    with process_group(given.model, given.train) as both:
+        assert both.all_equal("the same")
+        assert not both.all_equal(both.rank)
         if sys.argv[2:] == ["fail"]:
             if both.rank == 1:
                 raise ValueError("the second fails")
-            both.sum(1)  # waits for the second
-        save_file(weights_after(directory, steps=12, world=both), directory / f"{both.rank}.safetensors")
+            both.all_reduce(1)  # waits for the second
+        save_file(weights_after(directory, steps=12, group=both), directory / f"{both.rank}.safetensors")

@@ -1,4 +1,4 @@
-"""What training makes small: the loss of a batch, of one pass through the model or of two that should agree."""
+"""The loss of a batch: forward pass, then cross-entropy of the real target tokens."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from torch import Tensor
 
 from pellucid.nn import Transformer
 from pellucid.text.batch import Batch
-from pellucid.training.agreement import agreeing_cross_entropy
-from pellucid.training.loss import cross_entropy
+from pellucid.training.loss.cross_entropy import cross_entropy
+from pellucid.training.loss.r_drop import r_drop_cross_entropy
 
 
 def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
-    """The summed loss of a batch's real target tokens; padding is not even projected. `r_drop`: of two passes, and how
-    far these are from agreeing."""
+    """The loss summed over the real target tokens; padding is not even projected to logits. With `r_drop` the batch
+    passes twice, with different dropout."""
     device = model.source_embedding.weight.device
     passes = 2 if r_drop else 1
     source, source_keep, target_in, target_keep, target_out = (
@@ -30,4 +30,4 @@ def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0, r
     if not r_drop:
         return cross_entropy(features, *output, targets, label_smoothing)
     first, second = features.chunk(2)  # each (real tokens, d_model)
-    return agreeing_cross_entropy(first, second, *output, targets[: len(first)], label_smoothing, r_drop)
+    return r_drop_cross_entropy(first, second, *output, targets[: len(first)], label_smoothing, r_drop)

@@ -1,9 +1,10 @@
-"""One batch on several cores: each takes some rows through the whole model and back, and the gradients are added up.
+"""Data parallelism on the cores of one CPU: each thread takes some rows of a batch through the whole model and back,
+and the gradients are summed.
 
-The other way, each operation spread over all cores, makes them wait for one another at every one of a step's thousand
-small operations. Measured on two cores with a tiny model: 1.2 times as fast this way (1.05 to 1.4 in three turns).
-Only a batch of so few rows that half the cores would have none is done the other way: a token of a single sentence of
-2,048 costs 320 µs then instead of 570.
+Spreading each operation over all cores instead makes them wait for one another at every one of a step's thousand small
+operations. Measured on two cores with a tiny model: shards are 1.2 times as fast (1.05 to 1.4 in three rounds). Only a
+batch with so few rows that half of the threads would have none is not sharded: a token of a single sentence of 2,048
+then takes 320 µs instead of 570.
 """
 
 from __future__ import annotations
@@ -18,21 +19,19 @@ from torch import Tensor
 from pellucid.nn.dropout import seeded
 from pellucid.text.batch import Batch
 
-LEAST_TOKENS = 1024  # of a shard at least, so that its matrices do not get small; chosen, not measured
-
 
 class Shards:
-    """So many threads for the rows of a batch, or `undivided` ones for each operation where the rows are too few."""
+    """`count` threads, each with a shard of the batch; a batch that is not sharded is computed inside `all_threads`."""
 
-    def __init__(self, count: int, undivided: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+    def __init__(self, count: int, all_threads: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         self.count = count
-        self.undivided = undivided
-        self._threads = ThreadPoolExecutor(count, "shard")
+        self.all_threads = all_threads
+        self._pool = ThreadPoolExecutor(count, "shard")
 
     def gradients(
         self, loss_of: Callable[[Batch], Tensor], parameters: Sequence[Tensor], batch: Batch, seed: int, scale: float
     ) -> tuple[float, list[Tensor | None]]:
-        """The summed loss of a batch, and `scale` times its gradients; `seed` governs what is dropped."""
+        """The summed loss of a batch, and `scale` times its gradients; `seed` is that of the dropout."""
         rows = len(batch.pairs)
         count = self.count if 2 * rows > self.count else 1
 
@@ -42,17 +41,17 @@ class Shards:
             return loss.item(), list(torch.autograd.grad(loss, parameters, loss.new_tensor(scale), allow_unused=True))
 
         if count == 1:
-            with self.undivided():
+            with self.all_threads():
                 return work(0)
-        results = self._threads.map(work, range(min(count, rows)))
+        results = self._pool.map(work, range(min(count, rows)))
         total, gradients = next(results)
         for loss, more in results:  # in the order of the shards, not as they finish: the same bits every time
             total += loss
-            for place, gradient in enumerate(more):  # one at a time: each sum frees the tensor whose place it takes
+            for place, gradient in enumerate(more):  # one by one: each sum frees the tensor that it replaces
                 gradients[place] = _sum(gradients[place], gradient)
         return total, gradients
 
 
 def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """A part of the model that a loss does not depend on has no gradient."""
+    """None is the gradient of a parameter that the loss does not depend on."""
     return second if first is None else first if second is None else first + second

@@ -1,0 +1,1 @@
+"""The training loss: label-smoothed cross-entropy, with or without R-Drop."""

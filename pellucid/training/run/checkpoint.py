@@ -1,0 +1,148 @@
+"""Checkpoints: the whole state of a run in a file, written so that a crash never damages the last one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from pellucid.errors import UserError
+from pellucid.storage import write_file
+from pellucid.training.run.directory import WRITE_REMEDY
+from pellucid.training.run.progress import Progress
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that changes while a run trains."""
+
+    progress: Progress
+    threads: int
+    data: str  # digest of the training pairs
+    weights: dict[str, Tensor]
+    optimizer: dict[str, Tensor]  # "exp_avg/NAME", "exp_avg_sq/NAME", "step/NAME"
+    ema: dict[str, Tensor]  # the moving average, if there is one
+
+
+class Checkpoints:
+    """The folder of a run's checkpoints.
+
+    `last.safetensors` is the whole state, and `previous.safetensors` the one before it, should the last be damaged.
+    `step-N.safetensors` are snapshots: weights alone, of which the last `averaged` ones are averaged at the end. A
+    snapshot is written before the state of its step, so that none is missing when a run is resumed.
+    `best.safetensors` are the weights with the lowest validation loss.
+    """
+
+    def __init__(self, directory: Path, averaged: int) -> None:
+        self.directory, self.averaged = directory, averaged
+        names = ("last", "previous", "best")
+        self._last, self._previous, self._best = (directory / f"{name}.safetensors" for name in names)
+
+    def save(self, checkpoint: Checkpoint, snapshot: bool) -> None:
+        """Save the state, and with `snapshot` the weights for the average (not when a signal stops the run)."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if snapshot:
+            _write(self.directory / f"step-{checkpoint.progress.step:09d}.safetensors", checkpoint.weights)
+        groups = {"weights": checkpoint.weights, "optimizer": checkpoint.optimizer, "ema": checkpoint.ema}
+        tensors = {f"{group}/{name}": value for group, values in groups.items() for name, value in values.items()}
+        about = {
+            "progress": json.dumps(asdict(checkpoint.progress)),
+            "threads": str(checkpoint.threads),
+            "data": checkpoint.data,
+        }
+        new = self.directory / "new.safetensors"
+        _write(new, tensors, about)
+        if self._last.exists():
+            self._last.replace(self._previous)
+        new.replace(self._last)
+        for old in self.snapshots()[: -self.averaged]:
+            old.unlink()
+
+    def load(self) -> Checkpoint | None:
+        """The last state, or the previous one if the last was deleted, or None if there is neither."""
+        path = next((path for path in (self._last, self._previous) if path.exists()), None)
+        if path is None:
+            return None
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = file.metadata()
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            progress = Progress(**json.loads(about["progress"]))
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            spare = path == self._last and self._previous.exists()
+            remedy = "delete it, and --resume continues from the previous checkpoint" if spare else "start a new run"
+            raise UserError(f"cannot be read: {error}", str(path), f"the file is damaged: {remedy}") from None
+        groups: dict[str, dict[str, Tensor]] = {"weights": {}, "optimizer": {}, "ema": {}}
+        for full_name, value in tensors.items():
+            group, _, name = full_name.partition("/")
+            groups[group][name] = value
+        return Checkpoint(progress, int(about["threads"]), about["data"], *groups.values())
+
+    def snapshots(self) -> list[Path]:
+        """The files of the last snapshots, oldest first."""
+        return sorted(self.directory.glob("step-*.safetensors"))
+
+    def average(self) -> dict[str, Tensor]:
+        """The mean of the last snapshots, computed in float64; empty if there are none."""
+        files = self.snapshots()[-self.averaged :]
+        total: dict[str, Tensor] = {}
+        for path in files:
+            for name, value in _read(path).items():
+                total[name] = total[name] + value.double() if name in total else value.double()
+        return {name: (value / len(files)).float() for name, value in total.items()}
+
+    def save_best(self, weights: Mapping[str, Tensor]) -> None:
+        """The weights with the lowest validation loss so far."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        _write(self._best, weights)
+
+    def best(self) -> dict[str, Tensor] | None:
+        return _read(self._best) if self._best.exists() else None
+
+    def delete_snapshots_after(self, progress: Progress, checkpoint_every: int) -> None:
+        """Delete the snapshots of steps that a resumed run repeats, and one of its last step that was not scheduled."""
+        on_schedule = progress.on_schedule
+        if on_schedule is None:
+            on_schedule = progress.step % checkpoint_every == 0
+        last = progress.step if progress.finished or on_schedule else progress.step - 1
+        for path in self.snapshots():
+            if int(path.stem.removeprefix("step-")) > last:
+                path.unlink()
+
+
+def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    write_file(path, save(plain, metadata), WRITE_REMEDY)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    """Weights of a snapshot or of the best step, without which the model can still be made."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        remedy = "the file is damaged: delete it, then --resume"
+        raise UserError(f"cannot be read: {error}", str(path), remedy) from None
+
+
+def optimizer_state(optimizer: torch.optim.Optimizer, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The state of every parameter as named tensors, so that no pickle is needed."""
+    return {
+        f"{kind}/{name}": value
+        for name, parameter in parameters.items()
+        for kind, value in optimizer.state[parameter].items()
+    }
+
+
+def restore_optimizer(
+    optimizer: torch.optim.Optimizer, parameters: Mapping[str, Tensor], state: Mapping[str, Tensor]
+) -> None:
+    """Restore the state of every parameter."""
+    for full, value in state.items():
+        kind, _, name = full.partition("/")
+        optimizer.state[parameters[name]][kind] = value.to(parameters[name].device)

@@ -1,0 +1,1 @@
+"""The machine that a training runs on: device and threads, process group, memory, signals."""
