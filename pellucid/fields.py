@@ -187,16 +187,6 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def markdown_table(settings: Iterable[Setting], as_flags: bool = False) -> str:
-    """The settings as a table of the documentation."""
-    rows = [f"| `{each.flag if as_flags else each.name}` | {_shown(each.default)} | {each.help} |" for each in settings]
-    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
-
-
-def _shown(default: Any) -> str:
-    return "" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
-
-
 def parse_settings(settings: list[str]) -> dict[str, Any]:
     """`key=value` words as given after `--set`; values are read as TOML, bare words as strings."""
     wrong = [text for text in settings if "=" not in text or text.lstrip().startswith("=")]

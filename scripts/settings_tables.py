@@ -8,7 +8,9 @@ python scripts/settings_tables.py
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from pellucid.config import (
     DataConfig,
@@ -20,7 +22,18 @@ from pellucid.config import (
     StartConfig,
     TrainConfig,
 )
-from pellucid.fields import markdown_table
+from pellucid.fields import Setting
+
+
+def markdown_table(settings: Iterable[Setting], as_flags: bool = False) -> str:
+    """The settings as a table of the documentation."""
+    rows = [f"| `{each.flag if as_flags else each.name}` | {_shown(each.default)} | {each.help} |" for each in settings]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _shown(default: Any) -> str:
+    return "" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+
 
 DOCS = Path(__file__).parents[1] / "docs"
 START = StartConfig.settings()

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from pellucid.cli import VERBS, application
 from pellucid.config import DataConfig, DecodeConfig, EngineConfig, FilterConfig, ModelConfig, ServeConfig, TrainConfig
-from pellucid.fields import Config, markdown_table
-from scripts.settings_tables import TABLES, with_tables
+from pellucid.fields import Config
+from scripts.settings_tables import TABLES, markdown_table, with_tables
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]

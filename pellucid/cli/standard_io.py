@@ -48,8 +48,7 @@ def standard_input() -> BinaryIO:
 
 
 def read_lines(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
-    """Lines as they arrive, several at a time, and the number of bytes read. A terminal or a pipe that delivers line by
-    line is read line by line."""
+    """Lines as they arrive, several at a time, and the number of bytes read. Line-wise input is read line by line."""
     rest, count = b"", 0
     invalid: list[int] = []  # numbers of the lines that are not UTF-8
 

@@ -63,8 +63,7 @@ class Document(NamedTuple):
 def read_documents(
     sources: Sequence[SourceText], tokenizers: Tokenizers, longest: int, split: bool | None = None
 ) -> list[Document]:
-    """Texts -> sentences -> source ids, none of more than `longest` tokens. Texts in a language are split into
-    sentences, unless `split` says otherwise."""
+    """Texts -> sentences of at most `longest` tokens. By default texts in a language are split into sentences."""
     room = longest - bool(tokenizers.source.languages) - 1  # beside the language tag and the end
     pieces = [
         _pieces(text, language, is_code(language) if split is None else split) for text, (language, _), _ in sources

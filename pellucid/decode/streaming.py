@@ -12,8 +12,7 @@ from pellucid.decode.hypotheses import Sentence
 
 
 def tokens_as_chosen(engine: Engine, sentence: Sentence, config: DecodeConfig) -> Iterator[int]:
-    """The tokens of one search, each as soon as it is chosen. The search runs in a thread of its own, and is cancelled
-    when the iterator is closed."""
+    """The tokens of one search as they are chosen, in a thread that ends when the iterator is closed."""
     queue: SimpleQueue[int | BaseException | None] = SimpleQueue()
     left = threading.Event()
 

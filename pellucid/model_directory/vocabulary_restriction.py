@@ -75,8 +75,7 @@ class VocabularyRestriction:
             (directory / FILE).unlink(missing_ok=True)
 
     def union(self, earlier: Self) -> Self:
-        """The restriction of a model trained on one corpus after another: a language restricted in only one of them is
-        not restricted."""
+        """The restriction of a fine-tuned model: only languages that are restricted in both are restricted."""
         both = self._masks.keys() & earlier._masks.keys()
         return type(self)(self._tokenizers, {name: self._masks[name] | earlier._masks[name] for name in both})
 

@@ -56,8 +56,7 @@ def run(
 
 
 class HeaderTimeout(H11Protocol):
-    """HTTP that closes a connection whose next request headers do not arrive in time. Otherwise idle connections would
-    use up the limit on their number."""
+    """HTTP that closes a connection whose next request headers do not arrive in time: it would occupy a slot."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pellucid.decode.engines.ctranslate2.workers import map_in_threads
+from pellucid.decode.engines.ctranslate2.engine import map_in_threads
 
 
 def test_results_come_in_the_order_of_the_jobs() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.config import ServeConfig
-from pellucid.fields import markdown_table
+from scripts.settings_tables import markdown_table
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
 

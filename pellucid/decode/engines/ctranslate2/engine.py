@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import ceil, nan
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,6 @@ from pellucid.decode.engines.batches import by_language, equal_lengths
 from pellucid.decode.engines.ctranslate2.convert import check_supported, converted_positions
 from pellucid.decode.engines.ctranslate2.converted_models import ConvertedModel, ConvertedModels
 from pellucid.decode.engines.ctranslate2.token_callback import TokenCallback
-from pellucid.decode.engines.ctranslate2.workers import map_in_threads
 from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, max_length
 from pellucid.model_directory import ModelDirectory
 from pellucid.text.tokenizer import END
@@ -36,6 +36,10 @@ SENTENCES, HYPOTHESES, HYPOTHESES_OF_WIDE = 32, 80, 160
 WIDE = 256
 # Fewer sentences are not divided among workers. More are: 16 of 64 tokens take 0.6 of the time on two cores.
 WORTH_DIVIDING = 8
+
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 class Batch(NamedTuple):
@@ -124,8 +128,7 @@ class CTranslate2Engine:
         return scores
 
     def _batches(self, sentences: Sequence[Sentence], hypotheses: int) -> list[Batch]:
-        """The sentences in batches of one kind (one prefix changes how CTranslate2 treats those without), the longest
-        first."""
+        """Batches of one kind, the longest first. (One prefix changes how CTranslate2 treats sentences without.)"""
         batches = []
         for language, into_it in by_language(sentences, self.restriction).items():
             model = self._models.get(language)
@@ -212,3 +215,14 @@ def _sampling(config: DecodeConfig, model: ConvertedModel) -> tuple[int, float]:
     if config.top_k == 1 or config.top_p == 0 or config.temperature <= LOWEST_TEMPERATURE:
         return 0, 0.0
     return min(config.top_k or 0, model.vocabulary), config.temperature
+
+
+def map_in_threads(run: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -> Iterator[Result]:
+    """The results in the order of the jobs. A single job runs in the calling thread."""
+    if workers == 1 or len(jobs) < 2:
+        yield from map(run, jobs)
+        return
+    # One thread more than there are workers waits with the next job, so that no worker waits for it: 1,000 sentences
+    # take 0.98 of the time.
+    with ThreadPoolExecutor(min(workers + 1, len(jobs))) as pool:
+        yield from pool.map(run, jobs)
