@@ -76,7 +76,7 @@ def lay_out(work: Work, data: Path | None, count: int, threads: int, quick: bool
     arrays: dict[str, Any] = {}
     for number, batch in enumerate(made):
         arrays |= {f"{name}_{number}": getattr(batch, name) for name in ("source", "target_in", "target_out")}
-        arrays |= {f"{name}_{number}": getattr(batch, name) for name in ("source_keep", "target_keep")}
+        arrays |= {f"{name}_{number}": getattr(batch, name) for name in ("source_real", "target_real")}
     np.savez(folder / "batches.npz", **arrays)
     return folder
 
@@ -108,7 +108,7 @@ def flop_a_token(model: ModelConfig, made: Iterable[Batch]) -> float:
     about = describe(model)
     multiply_adds = tokens = 0
     for batch in made:
-        source, target = batch.source_keep.sum(axis=1), batch.target_keep.sum(axis=1)
+        source, target = batch.source_real.sum(axis=1), batch.target_real.sum(axis=1)
         keys = model.encoder_layers * (source**2).sum()
         keys += model.decoder_layers * (target * (target + 1) // 2 + target * source).sum()
         multiply_adds += int(source.sum()) * about.multiply_adds("source")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from pellucid.cli import application
 from pellucid.config.data import PREFIXES
-from pellucid.training import data
+from pellucid.training.data import prepare
 from pellucid.training.run.settings import Settings, read_toml
 
 RECIPES = sorted(Path(__file__).parents[1].glob("recipes/*.toml"))
@@ -27,7 +27,7 @@ def test_a_recipe_loads(recipe: Path) -> None:
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_dry_runs(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PELLUCID_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(data, "GENERATED_PAIRS", {"train": 300, "valid": 30, "test": 30})
+    monkeypatch.setattr(prepare, "GENERATED_PAIRS", {"train": 300, "valid": 30, "test": 30})
     words = ["train", "--config", str(recipe), "--dry-run"]
     for field in FILES:
         if field in read_toml(recipe)["data"]:

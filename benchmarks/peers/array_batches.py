@@ -14,14 +14,14 @@ from torch import Tensor
 
 class Tensors(NamedTuple):
     source: Tensor  # (rows, source length)
-    source_keep: Tensor  # (rows, source length), True at real tokens
+    source_real: Tensor  # (rows, source length), True at real tokens
     target_in: Tensor  # (rows, target length)
     target_out: Tensor  # (rows, target length)
-    target_keep: Tensor  # (rows, target length)
+    target_real: Tensor  # (rows, target length)
 
     @property
     def tokens(self) -> int:
-        return int(self.source_keep.sum()) + int(self.target_keep.sum())
+        return int(self.source_real.sum()) + int(self.target_real.sum())
 
 
 def batches(folder: Path) -> Iterator[Tensors]:

@@ -23,7 +23,7 @@ def train(model: nn.Module, logits: Callable[[Tensors], Tensor], begun: Start) -
     tokens = 0
     for batch in batches(begun.folder):
         begun.gate.pass_through(tokens)
-        labels = batch.target_out.masked_fill(~batch.target_keep, IGNORE)
+        labels = batch.target_out.masked_fill(~batch.target_real, IGNORE)
         loss = functional.cross_entropy(
             logits(batch).flatten(0, 1), labels.flatten(), ignore_index=IGNORE, label_smoothing=smoothing
         )

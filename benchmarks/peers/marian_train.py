@@ -22,7 +22,7 @@ def main() -> None:
     def logits(batch: Tensors) -> Tensor:
         output = model(
             input_ids=batch.source,
-            attention_mask=batch.source_keep.long(),
+            attention_mask=batch.source_real.long(),
             decoder_input_ids=batch.target_in,
             use_cache=False,
         )

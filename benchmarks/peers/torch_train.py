@@ -52,8 +52,8 @@ class Model(nn.Module):
             self._embed(batch.source),
             self._embed(batch.target_in),
             tgt_mask=nn.Transformer.generate_square_subsequent_mask(batch.target_in.shape[1]),
-            src_key_padding_mask=~batch.source_keep,
-            memory_key_padding_mask=~batch.source_keep,
+            src_key_padding_mask=~batch.source_real,
+            memory_key_padding_mask=~batch.source_real,
             tgt_is_causal=True,
         )
         return functional.linear(features, self.embedding.weight)

@@ -1,4 +1,4 @@
-"""Masks are boolean and called `keep`: True = may attend. They broadcast to (batch, heads, query, key)."""
+"""Masks of attention are boolean and called `keep`: True = may attend. They broadcast to (batch, heads, query, key)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ def causal(length: int, device: torch.device | None = None) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
 
 
-def padding(keep: Tensor) -> Tensor:
+def padding(real: Tensor) -> Tensor:
     """Every query sees every real token: (batch, length) -> (batch, 1, 1, key)."""
-    return keep[:, None, None, :]
+    return real[:, None, None, :]

@@ -1,7 +1,7 @@
 """Look inside a running model: attach to named values, record them, detach.
 
     with attach(model, "encoder.layers.0.*") as record:
-        model(source, source_keep, target_in)
+        model(source, source_real, target_in)
     record["encoder.layers.0.self_attention.weights"]  # a list, one entry for every time the value passed
 
 A name is the module's place in the model and the value's name in it; `names(model)` lists all of them.

@@ -21,7 +21,7 @@ from pellucid.text.ids import check_ids
 
 
 class Transformer(nn.Module):
-    """An encoder-decoder of any `ModelConfig`. Masks are boolean, True = a real token."""
+    """An encoder-decoder of any `ModelConfig`. `source_real` and `target_real` are True at real tokens."""
 
     def __init__(self, config: ModelConfig, seed: int = 1) -> None:
         super().__init__()
@@ -34,36 +34,36 @@ class Transformer(nn.Module):
         self.output = Output(config, None if config.tie == "none" else self.target_embedding.weight)
         initialise(self, config.d_model, seed)
 
-    def encode(self, source: Tensor, source_keep: Tensor) -> Tensor:
+    def encode(self, source: Tensor, source_real: Tensor) -> Tensor:
         """Source ids and which of them are real, both (batch, source) -> memory (batch, source, d_model)."""
         _check("source", source, self.config.source_tokens)
-        memory: Tensor = self.encoder(self.source_embedding(source), source_keep)
+        memory: Tensor = self.encoder(self.source_embedding(source), source_real)
         return memory
 
     def decode(
-        self, target_in: Tensor, memory: Tensor, source_keep: Tensor, target_keep: Tensor | None = None
+        self, target_in: Tensor, memory: Tensor, source_real: Tensor, target_real: Tensor | None = None
     ) -> Tensor:
         """The whole shifted target at once -> logits (batch, target, vocabulary)."""
-        logits: Tensor = self.output(self.features(target_in, memory, source_keep, target_keep))
+        logits: Tensor = self.output(self.features(target_in, memory, source_real, target_real))
         return logits
 
     def features(
-        self, target_in: Tensor, memory: Tensor, source_keep: Tensor, target_keep: Tensor | None = None
+        self, target_in: Tensor, memory: Tensor, source_real: Tensor, target_real: Tensor | None = None
     ) -> Tensor:
         """`decode` before the last matrix: (batch, target, d_model). The loss projects only what it counts."""
         _check("target", target_in, self.config.target_tokens)
-        features: Tensor = self.decoder(self.target_embedding(target_in), target_keep, memory, source_keep)
+        features: Tensor = self.decoder(self.target_embedding(target_in), target_real, memory, source_real)
         return features
 
     def forward(
-        self, source: Tensor, source_keep: Tensor, target_in: Tensor, target_keep: Tensor | None = None
+        self, source: Tensor, source_real: Tensor, target_in: Tensor, target_real: Tensor | None = None
     ) -> Tensor:
         """Both stacks: logits (batch, target, vocabulary)."""
-        return self.decode(target_in, self.encode(source, source_keep), source_keep, target_keep)
+        return self.decode(target_in, self.encode(source, source_real), source_real, target_real)
 
-    def start(self, memory: Tensor, source_keep: Tensor) -> Cache:
+    def start(self, memory: Tensor, source_real: Tensor) -> Cache:
         """The cache before the first step: one empty hypothesis a sentence."""
-        return self.decoder.start(memory, source_keep)
+        return self.decoder.start(memory, source_real)
 
     def step(self, tokens: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
         """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""

@@ -1,7 +1,7 @@
 """The formulas of "Attention Is All You Need" and of its later variants, one small function each, in NumPy float64.
 
 Shapes use one vocabulary: (batch, heads, query, key) for scores and weights, (batch, length, d_model) for tokens.
-Masks are boolean and called `keep`: True means "may attend" or "is a real token".
+Masks are boolean: `keep` is True where a query may attend to a key, `real` where a token is not padding.
 """
 
 from __future__ import annotations
@@ -148,14 +148,14 @@ def silu(x: ArrayLike) -> Array:
 
 
 def cross_entropy(
-    logits: ArrayLike, targets: ArrayLike, keep: ArrayLike, label_smoothing: float = 0.0
+    logits: ArrayLike, targets: ArrayLike, real: ArrayLike, label_smoothing: float = 0.0
 ) -> tuple[float, int]:
     """-sum of log p(target) over real tokens, and their count.
 
     With label smoothing s the target distribution is 1 - s on the target plus s spread evenly over the vocabulary.
-    logits (batch, target, vocabulary), targets and keep (batch, target).
+    logits (batch, target, vocabulary), targets and real (batch, target).
     """
-    log_probs, targets, keep = log_softmax(logits), np.asarray(targets), np.asarray(keep, np.bool_)
+    log_probs, targets, real = log_softmax(logits), np.asarray(targets), np.asarray(real, np.bool_)
     target_part = np.take_along_axis(log_probs, targets[..., None], axis=-1)[..., 0]  # (batch, target)
     losses = -(1.0 - label_smoothing) * target_part - label_smoothing * log_probs.mean(axis=-1)
-    return float(losses[keep].sum()), int(keep.sum())
+    return float(losses[real].sum()), int(real.sum())

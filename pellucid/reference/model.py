@@ -73,13 +73,13 @@ class Transformer:
 
     # --- the model -------------------------------------------------------------------------------------------------
 
-    def encode(self, source: ArrayLike, source_keep: ArrayLike, record: Record = no_record) -> Array:
+    def encode(self, source: ArrayLike, source_real: ArrayLike, record: Record = no_record) -> Array:
         """Source ids (batch, source) -> memory (batch, source, d_model)."""
-        source, keep = np.asarray(source), np.asarray(source_keep, np.bool_)
+        source, real = np.asarray(source), np.asarray(source_real, np.bool_)
         check_ids("source", source, self.config.source_tokens)
         record = within(record, "encoder")
         x = self._input("encoder", self._embed("source", source), 0, record)
-        visible = keep[:, None, None, :]  # (batch, 1, 1, source): every query sees every real token
+        visible = real[:, None, None, :]  # (batch, 1, 1, source): every query sees every real token
         for layer in range(self.config.encoder_layers):
             name, note = f"encoder.layers.{layer}", within(record, f"layers.{layer}")
             x, _, _ = self._self_attention(name, x, visible, note)
@@ -87,7 +87,7 @@ class Transformer:
         return self._output_norm("encoder", x, record)
 
     def decode(
-        self, target_in: ArrayLike, memory: ArrayLike, source_keep: ArrayLike, record: Record = no_record
+        self, target_in: ArrayLike, memory: ArrayLike, source_real: ArrayLike, record: Record = no_record
     ) -> Array:
         """The whole shifted target at once under the causal mask: logits (batch, target, vocabulary)."""
         target, memory = np.asarray(target_in), np.asarray(memory, np.float64)
@@ -95,7 +95,7 @@ class Transformer:
         outer, record = record, within(record, "decoder")
         x = self._input("decoder", self._embed("target", target), 0, record)
         visible = f.causal(target.shape[1])[None, None]  # (1, 1, target, target)
-        source_visible = np.asarray(source_keep, np.bool_)[:, None, None, :]  # (batch, 1, 1, source)
+        source_visible = np.asarray(source_real, np.bool_)[:, None, None, :]  # (batch, 1, 1, source)
         for layer in range(self.config.decoder_layers):
             name, note = f"decoder.layers.{layer}", within(record, f"layers.{layer}")
             x, _, _ = self._self_attention(name, x, visible, note)
@@ -104,18 +104,18 @@ class Transformer:
         return self._logits(self._output_norm("decoder", x, record), outer)
 
     def forward(
-        self, source: ArrayLike, source_keep: ArrayLike, target_in: ArrayLike, record: Record = no_record
+        self, source: ArrayLike, source_real: ArrayLike, target_in: ArrayLike, record: Record = no_record
     ) -> Array:
         """Both stacks: logits (batch, target, vocabulary)."""
-        return self.decode(target_in, self.encode(source, source_keep, record), source_keep, record)
+        return self.decode(target_in, self.encode(source, source_real, record), source_real, record)
 
-    def start(self, memory: ArrayLike, source_keep: ArrayLike) -> Cache:
+    def start(self, memory: ArrayLike, source_real: ArrayLike) -> Cache:
         """The cache before the first step: one empty hypothesis a sentence."""
-        memory, keep = np.asarray(memory, np.float64), np.asarray(source_keep, np.bool_)
+        memory, real = np.asarray(memory, np.float64), np.asarray(source_real, np.bool_)
         names = [f"decoder.layers.{layer}" for layer in range(self.config.decoder_layers)]
         keys, values = zip(*(self._memory_keys_values(name, memory) for name in names), strict=True)
         empty = [np.zeros((len(memory), 1, self.config.key_heads, 0, self.config.d_head))] * len(names)
-        return Cache(list(keys), list(values), keep[:, None, None, :], empty, empty)
+        return Cache(list(keys), list(values), real[:, None, None, :], empty, empty)
 
     def step(self, tokens: ArrayLike, cache: Cache, record: Record = no_record) -> tuple[Array, Cache]:
         """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""

@@ -18,13 +18,13 @@ POOL = 2**16  # pairs sorted by length together: many batches, so that mates cha
 
 @dataclass(frozen=True)
 class Batch:
-    """Some pairs as arrays, padded on the right. `keep` is True at real tokens: padding is never guessed from ids."""
+    """Some pairs as arrays, padded on the right. `real` is True at real tokens: padding is never guessed from ids."""
 
     source: NDArray[np.int64]  # (rows, source length)
-    source_keep: NDArray[np.bool_]  # (rows, source length)
+    source_real: NDArray[np.bool_]  # (rows, source length)
     target_in: NDArray[np.int64]  # (rows, target length): START, then the target
     target_out: NDArray[np.int64]  # (rows, target length): the target, then END
-    target_keep: NDArray[np.bool_]  # (rows, target length), for target_in and target_out alike
+    target_real: NDArray[np.bool_]  # (rows, target length), for target_in and target_out alike
     pairs: NDArray[np.int64]  # (rows,): which pairs of the corpus
 
     @classmethod
@@ -49,34 +49,34 @@ class Batch:
         """From ids as `Tokenizers.encode_source` and `encode_target` give them, END included."""
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources, {len(targets)} targets")
-        source, source_keep = pad(sources)
-        target_in, target_keep = pad([shifted(target) for target in targets])
+        source, source_real = pad(sources)
+        target_in, target_real = pad([shifted(target) for target in targets])
         target_out, _ = pad(targets)
         numbers = np.arange(len(sources)) if pairs is None else np.array(pairs, np.int64)
-        return cls(source, source_keep, target_in, target_out, target_keep, numbers)
+        return cls(source, source_real, target_in, target_out, target_real, numbers)
 
     def shard(self, number: int, count: int) -> Self:
         """Every `count`-th row from row `number` on, without the columns that are padding in all of them."""
-        source_keep, target_keep = self.source_keep[number::count], self.target_keep[number::count]
-        source, target = slice(source_keep.sum(1).max(initial=0)), slice(target_keep.sum(1).max(initial=0))
+        source_real, target_real = self.source_real[number::count], self.target_real[number::count]
+        source, target = slice(source_real.sum(1).max(initial=0)), slice(target_real.sum(1).max(initial=0))
         return type(self)(
             self.source[number::count, source],
-            source_keep[:, source],
+            source_real[:, source],
             self.target_in[number::count, target],
             self.target_out[number::count, target],
-            target_keep[:, target],
+            target_real[:, target],
             self.pairs[number::count],
         )
 
     @property
     def source_tokens(self) -> int:
         """Real tokens, tag and END included."""
-        return int(self.source_keep.sum())
+        return int(self.source_real.sum())
 
     @property
     def target_tokens(self) -> int:
         """Real tokens that are predicted, END included."""
-        return int(self.target_keep.sum())
+        return int(self.target_real.sum())
 
 
 def shifted(target: Sequence[int]) -> list[int]:
@@ -87,10 +87,10 @@ def shifted(target: Sequence[int]) -> list[int]:
 def pad(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Rows of ids side by side, (rows, longest), filled up with PAD on the right; and where the real ones are."""
     lengths = np.array([len(row) for row in rows], np.int64)
-    keep = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    ids = np.full(keep.shape, PAD, np.int64)
-    ids[keep] = [number for row in rows for number in row]
-    return ids, keep
+    real = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    ids = np.full(real.shape, PAD, np.int64)
+    ids[real] = [number for row in rows for number in row]
+    return ids, real
 
 
 def batches(

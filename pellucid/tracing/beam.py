@@ -21,8 +21,8 @@ def traced_beam_search(
     """Search again with the reference and keep the whole tree. `engine_found` is what the engine's search found."""
     model, restriction = engine.model, engine.restriction
     ids = np.array([sentence.source_ids])
-    keep = np.ones(ids.shape, dtype=np.bool_)
-    cache = model.start(model.encode(ids, keep), keep)
+    real = np.ones(ids.shape, dtype=np.bool_)
+    cache = model.start(model.encode(ids, real), real)
     rankings: list[Ranking] = []
     every = config.changed(n_best=config.beam)
     step = restricted(model.step, restriction.allowed(restriction.applies(sentence.target_language)))

@@ -39,15 +39,15 @@ def config_of() -> Callable[..., ModelConfig]:
 
 @pytest.fixture(scope="session")
 def batch_of() -> BatchOf:
-    """source, source_keep, target_in, target_keep: rows of several lengths, one source of padding alone."""
+    """source, source_real, target_in, target_real: rows of several lengths, one source of padding alone."""
 
     def make(config: ModelConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         generator = torch.Generator().manual_seed(7)
         source = torch.randint(3, config.source_tokens, (4, 6), generator=generator)
         target = torch.randint(3, config.target_tokens, (4, 5), generator=generator)
-        source_keep = torch.arange(6) < torch.tensor([6, 3, 0, 1])[:, None]
-        target_keep = torch.arange(5) < torch.tensor([2, 5, 4, 1])[:, None]
-        return source * source_keep, source_keep, target * target_keep, target_keep
+        source_real = torch.arange(6) < torch.tensor([6, 3, 0, 1])[:, None]
+        target_real = torch.arange(5) < torch.tensor([2, 5, 4, 1])[:, None]
+        return source * source_real, source_real, target * target_real, target_real
 
     return make
 

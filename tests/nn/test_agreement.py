@@ -80,18 +80,18 @@ def far(found: Tensor, expected: np.ndarray) -> float:
 
 
 def check(config: ModelConfig, model_of: ModelOf, batch_of: BatchOf) -> None:
-    source, source_keep, target_in, target_keep = batch_of(config)
+    source, source_real, target_in, target_real = batch_of(config)
     model = model_of(config)
     for dtype, tolerance in ((torch.float64, 1e-10), (torch.float32, 1e-5)):
         model.to(dtype)
         oracle = reference.Transformer(
             config, {name: value.detach().numpy() for name, value in model.weights().items()}
         )
-        memory = model.encode(source, source_keep)
-        expected = oracle.encode(source.numpy(), source_keep.numpy())
+        memory = model.encode(source, source_real)
+        expected = oracle.encode(source.numpy(), source_real.numpy())
         assert far(memory, expected) < tolerance
-        logits = model.decode(target_in, memory, source_keep, target_keep)
-        assert far(logits, oracle.decode(target_in.numpy(), expected, source_keep.numpy())) < tolerance
+        logits = model.decode(target_in, memory, source_real, target_real)
+        assert far(logits, oracle.decode(target_in.numpy(), expected, source_real.numpy())) < tolerance
 
 
 @pytest.mark.parametrize("row", covering_rows(), ids=lambda row: "".join(map(str, row)))
@@ -126,10 +126,10 @@ def test_cross_entropy_of_the_reference_is_that_of_torch(smoothing: float) -> No
     generator = torch.Generator().manual_seed(3)
     logits = torch.randn(3, 4, 9, generator=generator, dtype=torch.float64)
     targets = torch.randint(9, (3, 4), generator=generator)
-    keep = torch.arange(4) < torch.tensor([4, 2, 1])[:, None]
+    real = torch.arange(4) < torch.tensor([4, 2, 1])[:, None]
     expected = torch.nn.functional.cross_entropy(
-        logits[keep], targets[keep], reduction="sum", label_smoothing=smoothing
+        logits[real], targets[real], reduction="sum", label_smoothing=smoothing
     )
-    total, count = reference.cross_entropy(logits.numpy(), targets.numpy(), keep.numpy(), smoothing)
+    total, count = reference.cross_entropy(logits.numpy(), targets.numpy(), real.numpy(), smoothing)
     assert total == pytest.approx(float(expected), rel=1e-12)
     assert count == 7

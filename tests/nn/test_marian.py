@@ -81,9 +81,9 @@ def copy_model(mine: Transformer, peer: MarianMTModel) -> None:
 
 def batch() -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(13)
-    keep = torch.arange(7) < torch.tensor([7, 3, 5])[:, None]
-    source = torch.randint(3, 19, (3, 7), generator=generator) * keep
-    return source, keep, torch.randint(1, 19, (3, 6), generator=generator)
+    real = torch.arange(7) < torch.tensor([7, 3, 5])[:, None]
+    source = torch.randint(3, 19, (3, 7), generator=generator) * real
+    return source, real, torch.randint(1, 19, (3, 6), generator=generator)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -95,10 +95,10 @@ def test_marian(activation: str, scale: bool, config_of: ConfigOf) -> None:
     )
     mine = Transformer(config).eval()
     copy_model(mine, peer)
-    source, keep, target_in = batch()
+    source, real, target_in = batch()
     with torch.no_grad():
-        expected = peer(input_ids=source, attention_mask=keep.long(), decoder_input_ids=target_in)
-        memory = mine.encode(source, keep)
-        logits = mine.decode(target_in, memory, keep)
-    np.testing.assert_allclose(memory[keep], expected.encoder_last_hidden_state[keep], atol=1e-5)
+        expected = peer(input_ids=source, attention_mask=real.long(), decoder_input_ids=target_in)
+        memory = mine.encode(source, real)
+        logits = mine.decode(target_in, memory, real)
+    np.testing.assert_allclose(memory[real], expected.encoder_last_hidden_state[real], atol=1e-5)
     np.testing.assert_allclose(logits, expected.logits, atol=1e-5)

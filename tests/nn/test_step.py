@@ -35,11 +35,11 @@ def test_step_by_step_is_the_full_pass(
 ) -> None:
     config = config_of(**choice)
     model = model_of(config)
-    source, source_keep, target_in, _ = batch_of(config)
+    source, source_real, target_in, _ = batch_of(config)
     with torch.no_grad():
-        memory = model.encode(source, source_keep)
-        expected = model.decode(target_in, memory, source_keep)
-        cache = model.start(memory, source_keep)
+        memory = model.encode(source, source_real)
+        expected = model.decode(target_in, memory, source_real)
+        cache = model.start(memory, source_real)
         for place in range(target_in.shape[1]):
             assert cache.length == place
             logits, cache = model.step(target_in[:, place, None], cache)  # one hypothesis a sentence
@@ -54,7 +54,7 @@ def test_a_search_reorders_and_drops(
     """Beams grow, are shuffled and lose a sentence; at each step the logits are those of the prefixes as they stand."""
     config = config_of(**choice)
     model = model_of(config)
-    source, keep, _, _ = batch_of(config)
+    source, real, _, _ = batch_of(config)
     walker: Any = model
     if engine == "reference":
         walker = reference.Transformer(
@@ -65,7 +65,7 @@ def test_a_search_reorders_and_drops(
     prefixes = np.zeros((len(source), 1, 0), np.int64)  # (sentences, beam, so far)
     moves: list[tuple[list[int], int]] = [([0, 1, 2, 3], 3), ([0, 1, 2, 3], 3), ([0, 2, 3], 2), ([2, 0], 4)]
     with torch.no_grad():
-        cache = walker.start(walker.encode(source, keep), keep)
+        cache = walker.start(walker.encode(source, real), real)
         for rows, beam in [([0, 1, 2, 3], 1), *moves]:
             beams = rng.integers(prefixes.shape[1], size=(len(rows), beam))
             sentences, prefixes = sentences[rows], prefixes[np.array(rows)[:, None], beams]
@@ -75,16 +75,16 @@ def test_a_search_reorders_and_drops(
             logits, cache = walker.step(torch.from_numpy(tokens), cache)
             assert cache.memory_keep.shape[0] == len(rows)
             np.testing.assert_allclose(
-                logits, full_pass(model, source[sentences], keep[sentences], prefixes), rtol=0, atol=1e-10
+                logits, full_pass(model, source[sentences], real[sentences], prefixes), rtol=0, atol=1e-10
             )
 
 
-def full_pass(model: Transformer, source: Tensor, keep: Tensor, prefixes: np.ndarray) -> Tensor:
+def full_pass(model: Transformer, source: Tensor, real: Tensor, prefixes: np.ndarray) -> Tensor:
     """Logits of the last token of every prefix: (sentences, beam, vocabulary)."""
     sentences, beam, _ = prefixes.shape
-    source, keep = source.repeat_interleave(beam, 0), keep.repeat_interleave(beam, 0)
+    source, real = source.repeat_interleave(beam, 0), real.repeat_interleave(beam, 0)
     logits: Tensor = model(
-        source, keep, torch.from_numpy(prefixes).flatten(0, 1)
+        source, real, torch.from_numpy(prefixes).flatten(0, 1)
     )  # (sentences * beam, so far, vocabulary)
     return logits[:, -1].view(sentences, beam, -1)
 
@@ -94,8 +94,8 @@ def test_the_source_side_of_the_cache_is_not_copied_for_the_beam(
 ) -> None:
     config = config_of()
     model = model_of(config)
-    source, keep, _, _ = batch_of(config)
-    cache = model.start(model.encode(source, keep), keep)
+    source, real, _, _ = batch_of(config)
+    cache = model.start(model.encode(source, real), real)
     wide = cache.select(np.arange(4), np.zeros((4, 5), np.int64))
     for (keys, values), (wide_keys, wide_values) in zip(cache.memory, wide.memory, strict=True):
         assert wide_keys.data_ptr() == keys.data_ptr()

@@ -53,11 +53,11 @@ def test_the_reference_records_the_same_values_under_the_same_names(
     choice: dict[str, Any], config_of: ConfigOf, model_of: ModelOf, batch_of: BatchOf
 ) -> None:
     model = model_of(config_of(**choice))
-    source, keep, target_in, _ = batch_of(model.config)
+    source, real, target_in, _ = batch_of(model.config)
     expected = Recorder()
-    twin(model).forward(source, keep, target_in, expected)
+    twin(model).forward(source, real, target_in, expected)
     with attach(model) as record:
-        model(source, keep, target_in)
+        model(source, real, target_in)
     assert set(record) == set(names(model))
     compare(record, expected)
 
@@ -67,10 +67,10 @@ def test_steps_record_the_same_values_too(
     choice: dict[str, Any], config_of: ConfigOf, model_of: ModelOf, batch_of: BatchOf
 ) -> None:
     model = model_of(config_of(**choice))
-    source, keep, target_in, _ = batch_of(model.config)
+    source, real, target_in, _ = batch_of(model.config)
     oracle, expected = twin(model), Recorder()
-    memory = model.encode(source, keep)
-    cache, oracle_cache = model.start(memory, keep), oracle.start(memory.detach().numpy(), keep)
+    memory = model.encode(source, real)
+    cache, oracle_cache = model.start(memory, real), oracle.start(memory.detach().numpy(), real)
     with attach(model, "decoder.*", "output.*") as record:
         for place in range(3):
             tokens = target_in[:, place, None]

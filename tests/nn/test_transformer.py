@@ -69,9 +69,9 @@ def test_a_model_comes_back_from_its_directory(
     assert not loaded.training
     batch = batch_of(model.config)
     assert torch.equal(loaded(*batch), model(*batch))
-    source, keep, target_in, _ = batch
+    source, real, target_in, _ = batch
     oracle = reference.Transformer.load(tmp_path / "deep" / "model")
-    expected = oracle.forward(source, keep, target_in)
+    expected = oracle.forward(source, real, target_in)
     np.testing.assert_allclose(loaded(*batch).detach(), expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 

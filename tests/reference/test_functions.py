@@ -208,8 +208,8 @@ def test_activations_by_hand() -> None:
 def test_cross_entropy_by_hand() -> None:
     # Probabilities 1/2, 1/4, 1/4; one real target of two.
     logits = np.log([[[2, 1, 1], [2, 1, 1]]])
-    for keep, expected in (([[True, False]], (log(4), 1)), ([[True, True]], (log(4) + log(2), 2))):
-        assert reference.cross_entropy(logits, [[1, 0]], keep) == pytest.approx(expected)
+    for real, expected in (([[True, False]], (log(4), 1)), ([[True, True]], (log(4) + log(2), 2))):
+        assert reference.cross_entropy(logits, [[1, 0]], real) == pytest.approx(expected)
     # Smoothed by 0.3: 0.7 + 0.1 on the target, 0.1 on each of the others.
     smoothed, _ = reference.cross_entropy(logits, [[0, 0]], [[True, False]], label_smoothing=0.3)
     assert smoothed == pytest.approx(0.8 * log(2) + 0.1 * log(4) + 0.1 * log(4))

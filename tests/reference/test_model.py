@@ -79,8 +79,8 @@ def by_hand(weights: Weights, source: list[int], target_in: list[int]) -> np.nda
 
 def test_the_model_of_the_paper_token_by_token(weights: Weights) -> None:
     source, target_in = [[3, 5, 4, 9], [7, 8, 0, 0]], [[1, 6, 2], [1, 10, 3]]
-    keep = [[True] * 4, [True, True, False, False]]
-    logits = Transformer(CONFIG, weights).forward(source, keep, target_in)
+    real = [[True] * 4, [True, True, False, False]]
+    logits = Transformer(CONFIG, weights).forward(source, real, target_in)
     np.testing.assert_allclose(logits[0], by_hand(weights, source[0], target_in[0]), rtol=1e-9)
     np.testing.assert_allclose(logits[1], by_hand(weights, source[1][:2], target_in[1]), rtol=1e-9)
 
@@ -91,10 +91,10 @@ def test_step_by_step_is_the_full_pass(positions: str) -> None:
     rng = np.random.default_rng(2)
     model = Transformer(config, {name: rng.normal(size=shape) for name, shape in weight_shapes(config).items()})
     source, target_in = rng.integers(3, 11, (3, 5)), rng.integers(3, 11, (3, 6))
-    keep = np.arange(5) < np.array([5, 2, 0])[:, None]  # the last source is padding alone
-    memory = model.encode(source, keep)
-    expected = model.decode(target_in, memory, keep)
-    cache = model.start(memory, keep)
+    real = np.arange(5) < np.array([5, 2, 0])[:, None]  # the last source is padding alone
+    memory = model.encode(source, real)
+    expected = model.decode(target_in, memory, real)
+    cache = model.start(memory, real)
     for place in range(6):
         logits, cache = model.step(target_in[:, place, None], cache)
         np.testing.assert_allclose(logits[:, 0], expected[:, place], rtol=1e-9)

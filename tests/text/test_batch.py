@@ -60,7 +60,7 @@ def test_shards_by_hand() -> None:
     assert first.source.tolist() == [[7, END], [5, END]]
     assert first.target_in.tolist() == [[START, 5, 6], [START, PAD, PAD]]
     assert first.target_out.tolist() == [[5, 6, END], [END, PAD, PAD]]
-    assert first.target_keep.tolist() == [[True, True, True], [True, False, False]]
+    assert first.target_real.tolist() == [[True, True, True], [True, False, False]]
     assert second.source.tolist() == [[9, 8, 7, END]]
     assert second.target_out.tolist() == [[6, END]]
     assert [*first.pairs, *second.pairs] == [0, 2, 1]
@@ -70,10 +70,10 @@ def test_shards_by_hand() -> None:
 def test_shift_padding_and_masks_by_hand() -> None:
     batch = Batch.from_ids([[7, 0, END], [9, END]], [[5, END], [6, 0, 8, END]])
     assert batch.source.tolist() == [[7, 0, END], [9, END, PAD]]
-    assert batch.source_keep.tolist() == [[True, True, True], [True, True, False]]  # an id 0 inside is no padding
+    assert batch.source_real.tolist() == [[True, True, True], [True, True, False]]  # an id 0 inside is no padding
     assert batch.target_in.tolist() == [[START, 5, PAD, PAD], [START, 6, 0, 8]]
     assert batch.target_out.tolist() == [[5, END, PAD, PAD], [6, 0, 8, END]]
-    assert batch.target_keep.tolist() == [[True, True, False, False], [True, True, True, True]]
+    assert batch.target_real.tolist() == [[True, True, False, False], [True, True, True, True]]
     assert (batch.source_tokens, batch.target_tokens) == (5, 6)
     assert batch.pairs.tolist() == [0, 1]
     assert {array.dtype for array in (batch.source, batch.target_in, batch.target_out, batch.pairs)} == {
@@ -88,9 +88,9 @@ def test_sides_of_different_counts_are_refused() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 99), max_size=9), max_size=9))
 def test_the_kept_places_hold_the_rows(rows: list[list[int]]) -> None:
-    ids, keep = pad(rows)
-    assert ids.shape == keep.shape == (len(rows), max(map(len, rows), default=0))
-    for row, padded, kept in zip(rows, ids, keep, strict=True):
+    ids, real = pad(rows)
+    assert ids.shape == real.shape == (len(rows), max(map(len, rows), default=0))
+    for row, padded, kept in zip(rows, ids, real, strict=True):
         assert padded.tolist() == row + [PAD] * (len(padded) - len(row))
         assert kept.tolist() == [True] * len(row) + [False] * (len(kept) - len(row))
 
@@ -105,7 +105,7 @@ def test_a_batch_of_a_corpus(tmp_path: Path) -> None:
         [tokenizers.encode_target("word 2"), tokenizers.encode_target("Wort 3 3")],
         [11, 3],
     )
-    for name in ("source", "source_keep", "target_in", "target_out", "target_keep", "pairs"):
+    for name in ("source", "source_real", "target_in", "target_out", "target_real", "pairs"):
         assert getattr(batch, name).tolist() == getattr(same, name).tolist()
     dropout = BpeDropout(tokenizers, 1.0, 1)
     assert Batch.of(corpus, [3], dropout, 4).source.tolist() == [corpus.source_ids(3, dropout, 4)]

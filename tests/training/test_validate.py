@@ -27,8 +27,8 @@ def test_the_loss_is_that_of_the_reference(settings: Settings) -> None:
     oracle = reference.Transformer(
         model.config, {name: value.detach().numpy() for name, value in model.weights().items()}
     )
-    logits = oracle.forward(batch.source, batch.source_keep, batch.target_in)
-    total, count = reference.cross_entropy(logits, batch.target_out, batch.target_keep)
+    logits = oracle.forward(batch.source, batch.source_real, batch.target_in)
+    total, count = reference.cross_entropy(logits, batch.target_out, batch.target_real)
     assert valid_loss(model, data.corpus, pairs, 256) == pytest.approx(total / count, rel=1e-10)
 
 

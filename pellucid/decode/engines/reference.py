@@ -47,5 +47,5 @@ class ReferenceEngine:
         ]
 
     def _start(self, source: Ints) -> Cache:
-        keep = np.ones(source.shape, dtype=bool)
-        return self.model.start(self.model.encode(source, keep), keep)
+        real = np.ones(source.shape, dtype=bool)
+        return self.model.start(self.model.encode(source, real), real)

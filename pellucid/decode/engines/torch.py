@@ -68,8 +68,8 @@ class TorchEngine:
 
     def _start(self, source: Ints) -> Cache:
         ids = torch.from_numpy(source)
-        keep = torch.ones_like(ids, dtype=torch.bool)
-        return self.model.start(self.model.encode(ids, keep), keep)
+        real = torch.ones_like(ids, dtype=torch.bool)
+        return self.model.start(self.model.encode(ids, real), real)
 
     def _step(self, tokens: Ints, cache: Cache) -> tuple[Floats, Cache]:
         logits, cache = self.model.step(torch.from_numpy(np.ascontiguousarray(tokens)), cache)

@@ -16,13 +16,13 @@ def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0, r
     passes twice, with different dropout."""
     device = model.source_embedding.weight.device
     passes = 2 if r_drop else 1
-    source, source_keep, target_in, target_keep, target_out = (
+    source, source_real, target_in, target_real, target_out = (
         # (rows, length) -> (passes * rows, length)
         torch.from_numpy(array).to(device).repeat(passes, 1)
-        for array in (batch.source, batch.source_keep, batch.target_in, batch.target_keep, batch.target_out)
+        for array in (batch.source, batch.source_real, batch.target_in, batch.target_real, batch.target_out)
     )
-    features = model.features(target_in, model.encode(source, source_keep), source_keep, target_keep)
-    real = target_keep.flatten().nonzero().squeeze(1)  # (passes * rows, target) -> (real tokens of all passes,)
+    features = model.features(target_in, model.encode(source, source_real), source_real, target_real)
+    real = target_real.flatten().nonzero().squeeze(1)  # (passes * rows, target) -> (real tokens of all passes,)
     # (passes * rows, target, d_model) -> (real tokens of all passes, d_model)
     features = features.flatten(0, 1).index_select(0, real)
     targets = target_out.flatten().index_select(0, real)  # (real tokens of all passes,)

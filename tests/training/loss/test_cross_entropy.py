@@ -49,10 +49,10 @@ def test_hand_written_gradient_is_the_numerical_one(monkeypatch: pytest.MonkeyPa
 def test_equals_the_reference_where_padding_is_left_out() -> None:
     random = np.random.default_rng(3)
     features, weight = random.normal(size=(2, 5, 6)), random.normal(size=(11, 6))
-    targets, keep = random.integers(11, size=(2, 5)), np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)
-    total, count = reference.cross_entropy(features @ weight.T, targets, keep, 0.1)
+    targets, real = random.integers(11, size=(2, 5)), np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)
+    total, count = reference.cross_entropy(features @ weight.T, targets, real, 0.1)
     ours = cross_entropy(
-        torch.from_numpy(features[keep]), torch.from_numpy(weight), None, torch.from_numpy(targets[keep]), 0.1
+        torch.from_numpy(features[real]), torch.from_numpy(weight), None, torch.from_numpy(targets[real]), 0.1
     )
     assert count == 8
     assert ours.item() == pytest.approx(total, rel=1e-12)
