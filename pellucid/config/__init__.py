@@ -5,7 +5,7 @@ parameters.
 """
 
 from pellucid.config.data import KEEP_ALL, DataConfig, FilterConfig, file_list
-from pellucid.config.decode import ComputeType, DecodeConfig, EngineChoice, EngineConfig, Stopping, Strategy
+from pellucid.config.decode import ComputeType, DecodeConfig, EngineChoice, EngineConfig, Strategy
 from pellucid.config.model import PRESETS, ModelConfig, PositionLayout, preset
 from pellucid.config.serve import ServeConfig
 from pellucid.config.train import StartConfig, TrainConfig
@@ -27,7 +27,6 @@ __all__ = [
     "PositionLayout",
     "ServeConfig",
     "StartConfig",
-    "Stopping",
     "Strategy",
     "TrainConfig",
     "file_list",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
 from time import perf_counter
 from typing import Any, Literal
@@ -37,16 +37,8 @@ class Component:
         return self.layers * (self.weights + self.biases)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "part": self.name,
-            "shape": list(self.shape),
-            "layers": self.layers,
-            "weights": self.weights,
-            "biases": self.biases,
-            "parameters": self.parameters,
-            "multiply_adds": self.multiply_adds,
-            "token": self.side,
-        }
+        values = asdict(self)
+        return {"part": values.pop("name"), "token": values.pop("side"), "parameters": self.parameters, **values}
 
 
 @dataclass(frozen=True)
@@ -95,10 +87,7 @@ class Description:
         return {"source_token": token, "target_token": token, "sentence": token * SENTENCE * (1 + BEAM)}
 
     def training_flops(self, tokens: float) -> float:
-        """Of the matrix products, for so many source and as many target tokens.
-
-        A multiply-add is two operations; the backward pass does twice the work of the forward pass.
-        """
+        """Of so many source and target tokens: 2 per multiply-add, times 3 with the backward pass."""
         return 6.0 * tokens * (self.multiply_adds("source") + self.multiply_adds("target"))
 
     def training(self, tokens: float) -> dict[str, float]:

@@ -13,8 +13,7 @@ from pellucid.training.data import Data
 from pellucid.training.run import Run
 from pellucid.training.run.checkpoint import Checkpoints, restore_optimizer
 from pellucid.training.run.progress import Progress
-from pellucid.training.runtime.device import Device
-from pellucid.training.runtime.memory import keep_freed_memory
+from pellucid.training.runtime.device import Device, keep_freed_memory
 from pellucid.training.runtime.process_group import SINGLE, ProcessGroup
 from pellucid.training.runtime.shards import Shards
 from pellucid.training.schedule import total_steps

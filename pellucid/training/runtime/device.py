@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -15,6 +17,8 @@ from pellucid.nn.threads import threads
 from pellucid.training.runtime.shards import Shards
 
 MIN_SHARD_TOKENS = 1024  # so that the matrices of a shard are not too small; chosen, not measured
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's names for the two limits
+KEEP_BELOW = 2**30  # bytes
 
 
 @dataclass(frozen=True)
@@ -54,3 +58,13 @@ def _devices() -> list[str]:
     """The devices of this machine, the fastest first."""
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     return [name for name, usable in available.items() if usable]
+
+
+def keep_freed_memory() -> None:
+    """Ask glibc to keep large blocks that are freed: every step allocates them again, and would pay for page faults."""
+    if sys.platform != "linux":
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # musl has none
+        library.mallopt(M_MMAP_THRESHOLD, KEEP_BELOW)
+        library.mallopt(M_TRIM_THRESHOLD, KEEP_BELOW)
