@@ -17,16 +17,13 @@ EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f
 JOINING = "\ufe0f\u200d"  # inside or after an emoji
 # Where a sentence that is too long may be cut, best first; a cut comes after the match. A row of dots is tried once,
 # from its first: anew from each of them would take the square of their number.
-CUTS = [
-    re.compile(pattern)
-    for pattern in (
-        r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+\s+|[。！？]+",
-        r"[;:]\s+|[；：]",
-        r"[,)–—]\s+|[，、]",
-        r"\s+",
-        r"(?<=[-/_])",
-    )
-]
+CUTS = (
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+\s+|[。！？]+",
+    r"[;:]\s+|[；：]",
+    r"[,)–—]\s+|[，、]",
+    r"\s+",
+    r"(?<=[-/_])",
+)
 Encode = Callable[[str], list[int] | None]
 """The ids of a text, or None if they are too many; one that is far too long is not even encoded."""
 MAX_ACCENTS = 32  # combining characters after a letter
@@ -168,7 +165,8 @@ def cut(text: str, encode: Encode) -> list[tuple[str, list[int]]]:
 def _place(text: str) -> int:
     middle, first, last = len(text) // 2, len(text) // 4, max(2, len(text) * 3 // 4)
     for pattern in CUTS:
-        places = [match.end() for match in pattern.finditer(text, first, last) if 0 < match.end() < len(text)]
+        ends = [match.end() for match in re.compile(pattern).finditer(text, first, last)]
+        places = [end for end in ends if 0 < end < len(text)]
         if places:
             return min(places, key=lambda place: abs(place - middle))
     # A letter keeps its accents, unless it has dozens: the text would then be cut one character at a time.
