@@ -125,7 +125,7 @@ def lay_out(directory: ModelDirectory, texts: Sequence[str], threads: int) -> Pa
         float32=str(folder / "float32"),
         source=source,
         target=target,
-        tag=tokenizers.source.pieces(tokenizers.head(target)),
+        tag=tokenizers.source.pieces(tokenizers.language_tag(target)),
         texts=list(texts),
         threads=threads,
     )

@@ -27,7 +27,6 @@ ORDER: list[set[str]] = [
     {"web"},
     {"tracing", "worked"},
     {"terminal"},
-    {"labs", "interop"},
     {"serve"},
     {"cli"},
     {"__main__"},
@@ -35,8 +34,7 @@ ORDER: list[set[str]] = [
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 STANDS_ALONE = "paper"  # it imports nothing of the package, and nothing imports it
 
-TORCH_ROOMS = ("nn", "training", "labs", "interop", "decode/engines/torch.py", "paper.py")
-TRAINING_VERB = "cli/plan.py"  # the part of `train` that it imports only when it trains
+TORCH_ROOMS = ("nn", "training", "decode/engines/torch.py", "paper.py")
 EXTRAS = ("torch", "matplotlib")  # what the light package does not install
 
 
@@ -112,7 +110,7 @@ def test_everything_else_imports_where_the_extras_are_not_installed() -> None:
     light = [
         ".".join(("pellucid", *path.with_suffix("").parts)).removesuffix(".__init__")
         for path, _ in modules()
-        if not may_hold_torch(path) and path.as_posix() not in (TRAINING_VERB, "__main__.py")
+        if not may_hold_torch(path) and path.as_posix() != "__main__.py"
     ]
     program = f"""
 import importlib, sys

@@ -15,7 +15,7 @@ import typer
 from pellucid.cli.standard_io import printing
 from pellucid.errors import UserError
 
-EXTRAS = {"torch": "train", "babel": "train", "matplotlib": "plot"}  # modules that an extra installs
+EXTRAS = {"torch": "train", "matplotlib": "plot"}  # modules that an extra installs
 VERBS = ("train", "translate", "evaluate", "score", "explain", "verify", "serve", "describe", "check", "models")
 
 

@@ -103,7 +103,7 @@ class FilterConfig(Config):
         4000, "maximum characters per side; longer pairs are left out, not cut; 0: no limit", minimum=0
     )
     max_ratio: float = setting(
-        6.0, "maximum length ratio of the sides, in bytes of UTF-8 plus 20; 0: no limit", minimum=0
+        6.0, "maximum (longer + 20) / (shorter + 20), the lengths of the sides in bytes; 0: no limit", minimum=0
     )
     identical_words: int = setting(
         4,

@@ -29,7 +29,7 @@ class TrainConfig(Config):
     precision: Literal["auto", "float32", "bfloat16"] = setting(
         "auto",
         "type of the matrix products: float32, bfloat16 (mixed precision), or auto: bfloat16 where the hardware "
-        "multiplies it",
+        "has instructions for it",
     )
     steps: int | None = setting(None, "maximum number of updates", minimum=1)
     epochs: int | None = setting(None, "maximum number of passes over the pairs", minimum=1)

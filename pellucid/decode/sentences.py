@@ -99,7 +99,7 @@ def _document(
 ) -> Document:
     spans: list[Span] = []
     notes: list[str] = []
-    tag = tokenizers.head(source.direction[1])
+    tag = tokenizers.language_tag(source.direction[1])
     prefix = tuple(tokenizers.target.encode(source.prefix)) if source.prefix else ()
     for piece, translate in pieces:
         parts = cut(piece, encode) if translate else [(piece, [])]

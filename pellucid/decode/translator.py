@@ -75,9 +75,9 @@ class Translator:
 
         `source` and `target` are language codes. A language that is not given (or source="auto") is the only one
         possible, else the source is detected. `prefix` is what the translation must begin with, one for each text or
-        one for all. `protect` keeps placeholders and tags whole, as addresses always are. `split` decides whether texts
-        are split into sentences; by default texts in a language are, and others (reports to summarise) are not. The
-        other settings are those of `DecodeConfig`: strategy="beam", beam=5, length_penalty=1.0, n_best=1, ...
+        one for all. `protect` keeps placeholders and tags whole, as addresses in a language are. `split` decides
+        whether texts are split into sentences: by default texts in a language, not reports to summarise. The other
+        settings are those of `DecodeConfig`: strategy="beam", beam=5, length_penalty=1.0, n_best=1, ...
         """
         config = DecodeConfig(**settings)
         sources = self.source_texts(_text_list(text), source, target, prefix)

@@ -1,4 +1,4 @@
-"""A model on disk: found, opened, checked, saved and described. Every other room is handed a `ModelDirectory`."""
+"""A model on disk: found, opened, checked, saved and described. Other packages receive a `ModelDirectory`."""
 
 from pellucid.model_directory.directory import Metadata, ModelDirectory
 from pellucid.model_directory.find import shipped_models

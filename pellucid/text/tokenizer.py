@@ -201,7 +201,7 @@ class Tokenizers:
         for name, side in sides.items():
             side.save(Path(directory) / f"tokenizer{name}.json")
 
-    def head(self, target_language: str | None = None) -> list[int]:
+    def language_tag(self, target_language: str | None = None) -> list[int]:
         """The first tokens of a source: the tag of the target language; none if the tokenizer has no tags."""
         if not self.source.languages:
             return []
@@ -211,7 +211,7 @@ class Tokenizers:
         return [self.source.tag(target_language)]
 
     def encode_source(self, text: str, target_language: str | None = None) -> list[int]:
-        return [*self.head(target_language), *self.source.encode(text), END]
+        return [*self.language_tag(target_language), *self.source.encode(text), END]
 
     def encode_target(self, text: str) -> list[int]:
         return [*self.target.encode(text), END]

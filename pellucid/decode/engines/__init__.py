@@ -1,4 +1,4 @@
-"""Engines turn source ids into target ids. All give the same results; they differ in speed and in what they need."""
+"""Engines turn source ids into target ids. They compute the same model, in float64, float32 or int8 (which rounds)."""
 
 from __future__ import annotations
 

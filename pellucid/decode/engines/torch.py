@@ -1,4 +1,4 @@
-"""PyTorch: every model and every request, fast enough to train and to sample with.
+"""The PyTorch engine: it supports every model and every setting.
 
 It computes in float64. In float32 the last digits of a product depend on how many rows are multiplied at once, and
 where two hypotheses are all but equal that would let the other sentences of a batch decide between them.

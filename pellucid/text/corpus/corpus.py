@@ -80,7 +80,7 @@ class Corpus:
     def source_ids(self, pair: int, dropout: BpeDropout | None = None, epoch: int = 0) -> list[int]:
         """The tag of the target language if there are tags, the ids, END."""
         row, source, target = self._find(pair)
-        head = self.tokenizers.head(self._language(row, target))
+        head = self.tokenizers.language_tag(self._language(row, target))
         ids: list[int] = self._sides[source].ids[row].tolist()
         if dropout is not None:
             dropped = dropout.source(self._text(row, source), epoch, pair)

@@ -101,8 +101,8 @@ class CTranslate2Engine:
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
         """The target is forced on a greedy search, which reports the logits of every step."""
         [result] = self._models.get().translator.translate_batch(
-            [self._pieces(source)],
-            target_prefix=[self._named(target[:-1])],
+            [self._to_source_pieces(source)],
+            target_prefix=[self._to_target_pieces(target[:-1])],
             beam_size=1,
             max_input_length=0,
             min_decoding_length=0,
@@ -117,8 +117,8 @@ class CTranslate2Engine:
         scores: list[NDArray[np.floating]] = [np.zeros(0)] * len(pairs)
 
         def run(places: list[int]) -> list[Any]:
-            sources = [self._pieces(pairs[place][0]) for place in places]
-            targets = [self._named(pairs[place][1][:-1]) for place in places]  # the end is added
+            sources = [self._to_source_pieces(pairs[place][0]) for place in places]
+            targets = [self._to_target_pieces(pairs[place][1][:-1]) for place in places]  # the end is added
             results: list[Any] = model.translator.score_batch(sources, targets, max_input_length=0)
             return results
 
@@ -149,7 +149,7 @@ class CTranslate2Engine:
     def _search(
         self, batch: Batch, sentences: list[Sentence], config: DecodeConfig, on_token: OnToken | None
     ) -> list[Any]:
-        prefixes = [self._named(sentence.prefix) for sentence in sentences]
+        prefixes = [self._to_target_pieces(sentence.prefix) for sentence in sentences]
         most = max_length(sentences[0], config, converted_positions(self.config))
         top_k, temperature = _sampling(config, batch.model)
         callback = None
@@ -159,7 +159,7 @@ class CTranslate2Engine:
         error = None
         try:
             results: list[Any] = batch.model.translator.translate_batch(
-                [self._pieces(sentence.source_ids) for sentence in sentences],
+                [self._to_source_pieces(sentence.source_ids) for sentence in sentences],
                 target_prefix=prefixes if prefixes[0] else None,
                 beam_size=config.beam if config.strategy == "beam" else 1,
                 patience=1,
@@ -191,10 +191,10 @@ class CTranslate2Engine:
         ended = bool(tokens) and tokens[-1] == END
         return Hypothesis(tokens[:-1] if ended else tokens, score, ended)
 
-    def _pieces(self, source: Ids) -> list[str]:
+    def _to_source_pieces(self, source: Ids) -> list[str]:
         return [self._source_pieces[number] for number in source]
 
-    def _named(self, target: Ids) -> list[str]:
+    def _to_target_pieces(self, target: Ids) -> list[str]:
         return [self._target_pieces[number] for number in target]
 
 
