@@ -96,7 +96,7 @@ def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display
 
 @threads()  # restores the caller's number of PyTorch threads
 def _run(run: Run, settings: Settings, data: Data, display: Display | None, group: ProcessGroup) -> Run:
-    """Train, finish and save; or say that the run has ended already."""
+    """Train, finish and save; nothing is done if the run has ended already."""
     settings = with_budget(settings)
     display = display or Display(settings.train, None if group.is_main else SILENT)
     training = begin(run, data, settings.model, settings.train, settings.start_from, group)
@@ -150,7 +150,7 @@ def train_steps(training: Training, display: Display) -> None:
 
 
 def updates(training: Training) -> Iterator[list[Batch]]:
-    """The batches of each update that this process computes, epoch after epoch, from where `progress` stands."""
+    """The batches of each update that this process computes, epoch after epoch, from the position in `progress`."""
     progress, config, corpus = training.progress, training.config, training.data.corpus
     dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
     while True:
