@@ -115,7 +115,7 @@ def corpus(source: str, target: str, threads: int, updates: int) -> dict[str, An
     data = prepare_data(Settings(DataConfig(source=source, target=target), FilterConfig(), shape, config))
     answer: dict[str, Any] = {"prepared": time.perf_counter() - began, "pairs": len(data.corpus)}
     if updates:
-        training = begin(Run(Path(source).parent / "run"), data, data.model(shape), config, None)
+        training = begin(Run(Path(source).parent / "run"), data, data.with_vocabulary(shape), config, None)
         training.run.directory.mkdir(exist_ok=True)
         groups = all_updates(training)
         update(training, next(groups))

@@ -271,7 +271,7 @@ def test_peers_are_fed_the_batches_that_pellucid_trains_on(tmp_path: Path, monke
     work = replace(works.TINY, model=model, quick_pairs=200, batch_tokens=400)
     folder = works.lay_out(work, None, count=60, threads=1, quick=True)
     data = works.prepared_data(folder, work, threads=1)
-    training = begin(Run(tmp_path / "run"), data, data.model(model), work.train_config(1), None)
+    training = begin(Run(tmp_path / "run"), data, data.with_vocabulary(model), work.train_config(1), None)
     given = batches(folder)
     for _, [batch] in zip(range(60), updates(training), strict=False):  # more than an epoch
         tensors = next(given)

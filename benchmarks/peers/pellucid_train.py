@@ -37,7 +37,7 @@ def main() -> None:
     data = works.prepared_data(folder, work, threads)
     run = Run(folder / "pellucid")
     shutil.rmtree(run.directory, ignore_errors=True)
-    model = data.model(work.model)
+    model = data.with_vocabulary(work.model)
     run.create(Settings(DataConfig(source="source", target="target"), FilterConfig(), model, config), data.tokenizers)
     train_steps(begin(run, data, model, config), GatedDisplay(config, Gate(channel)))
 

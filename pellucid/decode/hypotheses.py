@@ -83,7 +83,9 @@ class SearchState:
     cache: Any
 
     @classmethod
-    def start(cls, sentences: Sequence[Sentence], cache: Cache, limits: Sequence[int]) -> Self:
+    def start(
+        cls, sentences: Sequence[Sentence], cache: Cache, config: DecodeConfig, positions: int | None = None
+    ) -> Self:
         """One empty hypothesis per sentence."""
         rows = len(sentences)
         return cls(
@@ -91,7 +93,7 @@ class SearchState:
             tokens=np.zeros((rows, 1, 0), dtype=np.int64),
             log_prob=np.zeros((rows, 1)),
             prefix=[sentence.prefix for sentence in sentences],
-            max_length=np.array(limits),
+            max_length=np.array([max_length(sentence, config, positions) for sentence in sentences]),
             cache=cache,
         )
 

@@ -35,7 +35,6 @@ from pellucid.decode.hypotheses import (
     SearchState,
     Sentence,
     StepFunction,
-    max_length,
 )
 from pellucid.decode.logit_filters import Floats, Ints
 from pellucid.text.tokenizer import END, PAD
@@ -55,8 +54,7 @@ def search(
     `on_ranking` with the steps of a beam search."""
     if not sentences:
         return []
-    limits = [max_length(sentence, config, positions) for sentence in sentences]
-    state = SearchState.start(sentences, cache, limits)
+    state = SearchState.start(sentences, cache, config, positions)
     if config.strategy == "beam":
         return beam_search(step, state, config, on_ranking)
     generators = [generator(config.seed, s.source_ids, sample) for s in sentences for sample in range(config.n_best)]

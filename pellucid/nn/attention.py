@@ -65,7 +65,7 @@ class MultiHeadAttention(Tapped):
         return self._split(self.query(x), self.heads)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """K and V of the encoder's output, computed once a sentence: (batch, key heads, source, d_head)."""
+        """K and V of the encoder's output, computed once per sentence: (batch, key heads, source, d_head)."""
         key, value = _project(memory, self.key, self.value)
         return self._split(key, self.key_heads), self._split(value, self.key_heads)
 
@@ -77,7 +77,7 @@ class MultiHeadAttention(Tapped):
         if self.key_heads < self.heads:
             group = self.heads // self.key_heads
             key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-        if self.tap is None and not (self.training and self.dropout.chance):
+        if self.tap is None and not (self.training and self.dropout.probability):
             heads = fused_attention(query, key, value, keep)
         else:
             heads = self._explicit(query, key, value, keep)
@@ -87,7 +87,7 @@ class MultiHeadAttention(Tapped):
         return output
 
     def _explicit(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | None) -> Tensor:
-        """The formula step by step, for whoever looks and for dropout of weights, which the kernel does not do fast."""
+        """The formula step by step, for taps and for dropout of the weights, which the fused kernel does slowly."""
         scores = attention_scores(query, key, keep)
         weights = attention_weights(scores, keep)
         heads: Tensor = self.dropout(weights) @ value

@@ -1,4 +1,4 @@
-"""What the decoder keeps between two steps."""
+"""The key-value cache of the decoder between two steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 class Cache:
     """Keys and values of every decoder layer.
 
-    Those of the source are held once a sentence, whatever the beam: the beam is the query axis of cross-attention.
+    Those of the source are held once per sentence, whatever the beam: the beam is the query axis of cross-attention.
     """
 
     memory: list[tuple[Tensor, Tensor]]  # keys and values, each (sentences, key heads, source, d_head)
@@ -31,6 +31,6 @@ class Cache:
         columns = torch.as_tensor(beams, device=self.memory_keep.device)
         past = [(keys[rows[:, None], columns], values[rows[:, None], columns]) for keys, values in self.past]
         if len(rows) == len(self.memory_keep) and bool((rows == torch.arange(len(rows), device=rows.device)).all()):
-            return Cache(self.memory, self.memory_keep, past)  # nobody left: the source side is shared, not copied
+            return Cache(self.memory, self.memory_keep, past)  # all remain: the source side is shared, not copied
         memory = [(keys[rows], values[rows]) for keys, values in self.memory]
         return Cache(memory, self.memory_keep[rows], past)

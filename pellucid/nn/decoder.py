@@ -19,7 +19,7 @@ from pellucid.nn.taps import Tapped
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to what was said, cross-attention to the source, feed-forward, each with its residual."""
+    """Self-attention to the target so far, cross-attention to the source, feed-forward, each with its residual."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Decoder(Tapped):
         return self._finish(x, real)
 
     def start(self, memory: Tensor, source_real: Tensor) -> Cache:
-        """The cache before the first step: one empty hypothesis a sentence."""
+        """The cache before the first step: one empty hypothesis per sentence."""
         empty = memory.new_zeros(len(memory), 1, self.config.key_heads, 0, self.config.d_head)
         keys_values = [layer.cross_attention.keys_values(memory) for layer in self.layers]
         return Cache(keys_values, padding(source_real), [(empty, empty)] * len(self.layers))

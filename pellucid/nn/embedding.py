@@ -44,7 +44,7 @@ class Input(Tapped):
         self.table = torch.empty(0, config.d_model)  # sinusoids of the longest sequence so far, made once and reused
 
     def forward(self, embedded: Tensor, start: int = 0, real: Tensor | None = None) -> Tensor:
-        """(batch, length, d_model), the first token standing at position `start`."""
+        """(batch, length, d_model), the first token at position `start`."""
         position = self._position(start, start + embedded.shape[1], embedded)
         x = embedded if position is None else embedded + position
         if self.norm is not None:

@@ -1,4 +1,4 @@
-"""All first weights, in one place.
+"""The initialisation of all weights, in one place.
 
 | weight                                   | drawn from                                             |
 |------------------------------------------|--------------------------------------------------------|
@@ -16,7 +16,7 @@ from torch import nn
 
 
 def initialise(model: nn.Module, d_model: int, seed: int) -> None:
-    """Draw every parameter anew; equal seeds give equal models."""
+    """Draw every parameter; equal seeds give equal models."""
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in model.named_parameters():
         if name.endswith("embedding.weight"):

@@ -1,4 +1,4 @@
-"""Mixed precision: matrix products in bfloat16, everything else in float32. What is special on a CPU stands here:
+"""Mixed precision: matrix products in bfloat16, everything else in float32. Here is what is special on a CPU:
 
 - oneDNN, which multiplies there, compiles a kernel for every new shape and keeps it: a third of a millisecond and more
   than half a megabyte. Each batch has another number of tokens, so training would compile some thirty kernels per step.

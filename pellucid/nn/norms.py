@@ -1,4 +1,4 @@
-"""The three normalisations. `real` (batch, length) tells real tokens from padding; only batch norm needs it."""
+"""The three normalisations. `real` (batch, length) is True at real tokens; only batch norm needs it."""
 
 from __future__ import annotations
 

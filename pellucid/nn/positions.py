@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoids added to the embedding, a learned table, or rotations of queries and keys."""
+"""Positional encodings: sinusoids added to the embedding, a learned table, or rotations of queries and keys."""
 
 from __future__ import annotations
 

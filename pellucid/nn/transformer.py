@@ -62,11 +62,11 @@ class Transformer(nn.Module):
         return self.decode(target_in, self.encode(source, source_real), source_real, target_real)
 
     def start(self, memory: Tensor, source_real: Tensor) -> Cache:
-        """The cache before the first step: one empty hypothesis a sentence."""
+        """The cache before the first step: one empty hypothesis per sentence."""
         return self.decoder.start(memory, source_real)
 
     def step(self, tokens: Tensor, cache: Cache) -> tuple[Tensor, Cache]:
-        """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
+        """One token per hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
         _check("target", tokens, self.config.target_tokens)
         x, cache = self.decoder.step(self.target_embedding(tokens), cache)
         return self.output(x), cache

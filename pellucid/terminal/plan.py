@@ -23,7 +23,7 @@ def print_plan(settings: Settings) -> None:
     check_budget(settings)
     settings = with_budget(settings)
     data = prepare_data(settings)
-    description = describe(data.model(settings.model))
+    description = describe(data.with_vocabulary(settings.model))
     console = Console(highlight=False)
     console.print(data.report, markup=False)
     print_description(console, "the model to train", description)

@@ -13,7 +13,7 @@ from pellucid.text.bpe_dropout import BpeDropout
 from pellucid.text.corpus import Corpus
 from pellucid.text.tokenizer import PAD, START
 
-POOL = 2**16  # pairs sorted by length together: many batches, so that mates change from epoch to epoch
+POOL = 2**16  # pairs sorted by length together: many batches, so that they differ from epoch to epoch
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Batch:
 
 
 def shifted(target: Sequence[int]) -> list[int]:
-    """What the decoder has heard when it says each token of `target`: START, then all but the last."""
+    """The input of the decoder when it predicts each token of `target`: START, then all but the last."""
     return [START, *target[:-1]]
 
 
@@ -98,10 +98,10 @@ def batches(
 ) -> list[NDArray[np.uint32]]:
     """The batches of an epoch over `pairs` (default: all), each as the numbers of its pairs.
 
-    A pure function of its arguments: to go on at batch k, skip the first k. Every pair comes exactly once. Padding
+    A pure function of its arguments: to resume at batch k, skip the first k. Every pair occurs exactly once. Padding
     included, a batch has at most `batch_tokens` source and target tokens; a pair that alone has more is a batch of its
-    own. The pairs are shuffled and cut into pools; in a pool, pairs of like lengths become mates, those of equal length
-    by chance, and the batches come in any order.
+    own. The pairs are shuffled and cut into pools; in each pool, pairs of similar lengths form batches, and the batches
+    are shuffled.
     """
     random = np.random.default_rng([seed, epoch])
     order = _numbers(corpus, pairs)

@@ -71,7 +71,7 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
             run.check_new()
         with group.local_main_first():  # before the directory is made: an error in the pairs leaves nothing behind
             data = prepare_data(settings)
-        settings = replace(settings, model=data.model(settings.model))
+        settings = replace(settings, model=data.with_vocabulary(settings.model))
         if group.is_main:
             run.create(settings, data.tokenizers)
         with run.locked() if group.is_main else nullcontext():
@@ -96,7 +96,7 @@ def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display
 
 @threads()  # restores the caller's number of PyTorch threads
 def _run(run: Run, settings: Settings, data: Data, display: Display | None, group: ProcessGroup) -> Run:
-    """Train, finish and save; or say that the run has ended already."""
+    """Train, finish and save; nothing is done if the run has ended already."""
     settings = with_budget(settings)
     display = display or Display(settings.train, None if group.is_main else SILENT)
     training = begin(run, data, settings.model, settings.train, settings.start_from, group)
@@ -150,16 +150,16 @@ def train_steps(training: Training, display: Display) -> None:
 
 
 def updates(training: Training) -> Iterator[list[Batch]]:
-    """The batches of each update that this process computes, epoch after epoch, from where `progress` stands."""
+    """The batches of each update that this process computes, epoch after epoch, from the position in `progress`."""
     progress, config, corpus = training.progress, training.config, training.data.corpus
     dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
     while True:
-        epoch = training.data.epoch_batches(config, progress.epoch)
-        while progress.batch < len(epoch):
-            chosen = epoch[progress.batch : progress.batch + config.accumulate]
+        plan = training.data.epoch_batches(config, progress.epoch)
+        while progress.batch < len(plan):
+            chosen = plan[progress.batch : progress.batch + config.accumulate]
             batches = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in training.group.own_batches(chosen)]
             progress.batch += len(chosen)
-            if progress.batch >= len(epoch):
+            if progress.batch >= len(plan):
                 progress.epoch, progress.batch = progress.epoch + 1, 0
                 yield batches
                 break
@@ -281,6 +281,7 @@ def finish(training: Training, display: Display) -> None:
 def save_model(training: Training, settings: Settings, display: Display) -> None:
     """Write the model directory, whole or not at all, and draw the curves of the run."""
     run, data = training.run, training.data
+    # The run keeps a copy of the metadata of the model it started from, which may be gone by now.
     earlier = ModelDirectory(run.checkpoints) if settings.start_from else None
     metadata = learn_metadata(settings, data.corpus, earlier)
     rows = training_rows(run, training.progress, len(data.train_pairs))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,14 +112,6 @@ def test_evaluate_knows_before_the_work_what_it_cannot_write(
 def test_evaluate_needs_pairs() -> None:
     with pytest.raises(UserError, match="--pairs, or --corpus"):
         run("evaluate")
-
-
-def test_evaluate_says_what_a_generated_corpus_needs() -> None:
-    without = "import sys; sys.modules['babel'] = None; from pellucid.cli import main; main()"
-    words = ["evaluate", "--corpus", "dates", "--to", "de"]
-    done = subprocess.run([sys.executable, "-c", without, *words], capture_output=True)
-    assert done.returncode == 2
-    assert done.stderr.decode() == "pellucid: this needs babel (pip install 'pellucid[train]')\n"
 
 
 def test_verify_says_yes_or_no(number_model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ ConfigOf = Callable[..., ModelConfig]
 BatchOf = Callable[[ModelConfig], tuple[Tensor, Tensor, Tensor, Tensor]]
 
 
-@pytest.mark.parametrize("chance", [0.1, 0.3, 0.5, 0.95])
-def test_the_share_dropped_and_the_expectation(chance: float) -> None:
+@pytest.mark.parametrize("probability", [0.1, 0.3, 0.5, 0.95])
+def test_the_share_dropped_and_the_expectation(probability: float) -> None:
     torch.manual_seed(1)
-    mask = dropout_mask(torch.Size((1000, 1000)), chance, torch.float64)
-    exact = round(chance * 256) / 256
+    mask = dropout_mask(torch.Size((1000, 1000)), probability, torch.float64)
+    exact = round(probability * 256) / 256
     dropped = float((mask == 0).double().mean())
     assert abs(dropped - exact) < 5 * (exact * (1 - exact)) ** 0.5 / 1000  # five standard errors of a million draws
     assert set(mask.flatten().tolist()) == {0, 1 / (1 - exact)}

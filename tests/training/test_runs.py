@@ -88,7 +88,7 @@ def test_an_existing_run_is_not_overwritten(trained: Run, settings: Settings) ->
 def test_accumulated_gradients_equal_those_of_the_large_batch(settings: Settings, tmp_path: Path) -> None:
     settings = replace(settings, model=settings.model.changed(dropout=0.0), train=settings.train.changed(clip=0.0))
     data = prepare_data(settings)
-    model = data.model(settings.model)
+    model = data.with_vocabulary(settings.model)
     weights = []
     for accumulate, tokens in ((4, 256), (1, 4096)):
         config = settings.train.changed(accumulate=accumulate, batch_tokens=tokens)

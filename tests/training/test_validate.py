@@ -21,7 +21,7 @@ from pellucid.training.validate import valid_loss, validate
 
 def test_the_loss_is_that_of_the_reference(settings: Settings) -> None:
     data = prepare_data(settings)
-    model = Transformer(data.model(settings.model)).double().eval()
+    model = Transformer(data.with_vocabulary(settings.model)).double().eval()
     pairs = data.valid_pairs[:3]
     batch = Batch.of(data.corpus, pairs)
     oracle = reference.Transformer(
@@ -42,7 +42,9 @@ def test_both_directions_are_translated(settings: Settings, monkeypatch: pytest.
         return [() for _ in sources]
 
     monkeypatch.setattr(validate_module, "greedy", silent)
-    model = Transformer(data.model(ModelConfig(d_model=8, heads=1, feed_forward=8, encoder_layers=1, decoder_layers=1)))
+    model = Transformer(
+        data.with_vocabulary(ModelConfig(d_model=8, heads=1, feed_forward=8, encoder_layers=1, decoder_layers=1))
+    )
     torch.set_num_threads(1)
     validate(model, data.corpus, data.valid_pairs, 256, 4)
     tags = {source[0] for source in seen}

@@ -56,7 +56,7 @@ class Data:
     def tokenizers(self) -> Tokenizers:
         return self.corpus.tokenizers
 
-    def model(self, config: ModelConfig) -> ModelConfig:
+    def with_vocabulary(self, config: ModelConfig) -> ModelConfig:
         """The model's config with the vocabulary sizes of the tokenizers."""
         source, target = len(self.tokenizers.source), len(self.tokenizers.target)
         if self.tokenizers.joint:

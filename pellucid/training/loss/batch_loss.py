@@ -27,7 +27,6 @@ def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0, r
     features = features.flatten(0, 1).index_select(0, real)
     targets = target_out.flatten().index_select(0, real)  # (real tokens of all passes,)
     output = model.output.weight, model.output.bias
-    if not r_drop:
-        return cross_entropy(features, *output, targets, label_smoothing)
-    first, second = features.chunk(2)  # each (real tokens, d_model)
-    return r_drop_cross_entropy(first, second, *output, targets[: len(first)], label_smoothing, r_drop)
+    if r_drop:
+        return r_drop_cross_entropy(features, *output, targets[: len(targets) // 2], label_smoothing, r_drop)
+    return cross_entropy(features, *output, targets, label_smoothing)

@@ -18,23 +18,17 @@ LOGITS_PER_CHUNK = 2**19  # of one pass: fewer than in plain cross-entropy, as s
 
 
 def r_drop_cross_entropy(
-    first: Tensor,
-    second: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    targets: Tensor,
-    label_smoothing: float,
-    r_drop: float,
+    features: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, label_smoothing: float, r_drop: float
 ) -> Tensor:
-    """The mean cross-entropy of both passes, plus r_drop / 4 (KL(p1 | p2) + KL(p2 | p1)), summed over tokens.
+    """The mean cross-entropy of both passes, plus r_drop / 4 (KL(p | q) + KL(q | p)), summed over tokens.
 
-    first, second (tokens, d_model), weight (vocabulary, d_model), targets (tokens,). This is half of the loss in the
-    paper, so that the cross-entropy has the same scale as without R-Drop.
+    features (2 tokens, d_model): the first pass, then the second; weight (vocabulary, d_model), targets (tokens,). This
+    is half of the loss in the paper, so that the cross-entropy has the same scale as without R-Drop.
     """
     dtype = product_dtype(weight)
-    with torch.autocast(first.device.type, enabled=False):
-        first, second = first.to(weight.dtype), second.to(weight.dtype)
-        loss: Tensor = _ChunkedRDrop.apply(first, second, weight, bias, targets, label_smoothing, r_drop, dtype)  # type: ignore[no-untyped-call]
+    with torch.autocast(features.device.type, enabled=False):
+        features = features.to(weight.dtype)
+        loss: Tensor = _ChunkedRDrop.apply(features, weight, bias, targets, label_smoothing, r_drop, dtype)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -51,8 +45,7 @@ class _ChunkedRDrop(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        first: Tensor,
-        second: Tensor,
+        features: Tensor,
         weight: Tensor,
         bias: Tensor | None,
         targets: Tensor,
@@ -61,10 +54,12 @@ class _ChunkedRDrop(torch.autograd.Function):
         dtype: torch.dtype,
     ) -> Tensor:
         scale, layer = r_drop / 4, OutputLayer(weight, bias, dtype, with_gradients=True)
-        grad_first, grad_second = torch.empty_like(first), torch.empty_like(second)
-        loss = first.new_zeros(())
+        grad_features = torch.empty_like(features)
+        first, second = features.chunk(2)  # each (tokens, d_model)
+        grad_first, grad_second = grad_features.chunk(2)
+        loss = features.new_zeros(())
         tokens = whole_blocks(LOGITS_PER_CHUNK // len(weight))
-        for start in range(0, len(first), tokens):
+        for start in range(0, len(targets), tokens):
             chunk = slice(start, start + tokens)
             z, first_rows = layer.logits(first[chunk])
             y, second_rows = layer.logits(second[chunk])
@@ -78,13 +73,11 @@ class _ChunkedRDrop(torch.autograd.Function):
             d *= scale
             grad_z = (d + (0.5 + scale * (1 - kl_pq))).mul_(p).sub_(q, alpha=scale)
             grad_y = d.neg_().add_(0.5 + scale * (1 - kl_qp)).mul_(q).sub_(p, alpha=scale)
-            for grad_logits, rows, grad_features in (
-                (grad_z, first_rows, grad_first),
-                (grad_y, second_rows, grad_second),
-            ):
-                subtract_target_gradient(grad_logits, targets[chunk], label_smoothing, 0.5)
-                grad_features[chunk] = layer.backward(grad_logits, rows)
-        ctx.save_for_backward(grad_first, grad_second, layer.grad_weight, layer.grad_bias)
+            subtract_target_gradient(grad_z, targets[chunk], label_smoothing, 0.5)
+            subtract_target_gradient(grad_y, targets[chunk], label_smoothing, 0.5)
+            grad_first[chunk] = layer.backward(grad_z, first_rows)
+            grad_second[chunk] = layer.backward(grad_y, second_rows)
+        ctx.save_for_backward(grad_features, layer.grad_weight, layer.grad_bias)
         return loss
 
     @staticmethod

@@ -48,7 +48,8 @@ def test_value_and_gradients_are_those_of_the_formula_in_torch(
     inputs = inputs if with_bias else inputs[:3]
     z, y = (features @ weight.T + (bias if with_bias else 0) for features in (first, second))
     theirs = written_out(z, y, targets, smoothing, 5.0)
-    ours = r_drop_cross_entropy(first, second, weight, bias if with_bias else None, targets, smoothing, 5.0)
+    both = torch.cat([first, second])
+    ours = r_drop_cross_entropy(both, weight, bias if with_bias else None, targets, smoothing, 5.0)
     torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
     for mine, other in zip(torch.autograd.grad(3 * ours, inputs), torch.autograd.grad(3 * theirs, inputs), strict=True):
         torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
@@ -78,9 +79,10 @@ def test_passes_that_drop_other_parts_pay_for_it() -> None:
 def test_mixed_precision_comes_near() -> None:
     inputs, targets = example()
     first, second, weight, bias = (value.float() for value in inputs)
-    exact = r_drop_cross_entropy(first, second, weight, bias, targets, 0.1, 5.0)
+    both = torch.cat([first, second])
+    exact = r_drop_cross_entropy(both, weight, bias, targets, 0.1, 5.0)
     with torch.autocast("cpu", torch.bfloat16):
-        mixed = r_drop_cross_entropy(first.bfloat16(), second.bfloat16(), weight, bias, targets, 0.1, 5.0)
+        mixed = r_drop_cross_entropy(both.bfloat16(), weight, bias, targets, 0.1, 5.0)
     assert mixed.dtype == torch.float32
     assert mixed.item() == pytest.approx(exact.item(), rel=0.02)
     assert mixed.item() != exact.item()

@@ -31,7 +31,7 @@ def weights_after(directory: Path, steps: int, group: ProcessGroup) -> dict[str,
     with group.local_main_first():
         data = prepare_data(settings)
     run = Run(directory / f"{group.world_size}-{group.rank}")
-    training = begin(run, data, data.model(settings.model), settings.train, None, group)
+    training = begin(run, data, data.with_vocabulary(settings.model), settings.train, None, group)
     training.model.double()
     for _, batch_list in zip(range(steps), updates(training), strict=False):
         update(training, batch_list)
