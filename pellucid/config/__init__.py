@@ -5,8 +5,8 @@ parameters.
 """
 
 from pellucid.config.data import KEEP_ALL, DataConfig, FilterConfig, file_list
-from pellucid.config.decode import ComputeType, DecodeConfig, EngineChoice, EngineConfig, Strategy
-from pellucid.config.model import PRESETS, ModelConfig, PositionLayout, preset
+from pellucid.config.decode import DecodeConfig, EngineConfig
+from pellucid.config.model import PRESETS, ModelConfig, preset
 from pellucid.config.serve import ServeConfig
 from pellucid.config.train import StartConfig, TrainConfig
 
@@ -17,17 +17,13 @@ __all__ = [
     "DEFAULT_MODEL",
     "KEEP_ALL",
     "PRESETS",
-    "ComputeType",
     "DataConfig",
     "DecodeConfig",
-    "EngineChoice",
     "EngineConfig",
     "FilterConfig",
     "ModelConfig",
-    "PositionLayout",
     "ServeConfig",
     "StartConfig",
-    "Strategy",
     "TrainConfig",
     "file_list",
     "preset",

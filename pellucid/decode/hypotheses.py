@@ -72,7 +72,7 @@ OnRanking = Callable[[Ranking], None]
 
 
 @dataclass
-class SearchState:
+class BeamState:
     """The hypotheses of all unfinished sentences. Rows leave as their sentences finish."""
 
     sentence: Ints  # (rows,) which sentence of the request
@@ -105,9 +105,9 @@ class SearchState:
         """The token that the model reads next, (rows, beam)."""
         return self.tokens[..., -1] if self.length else np.full(self.log_prob.shape, START, dtype=np.int64)
 
-    def select(self, rows: Ints, beams: Ints) -> SearchState:
+    def select(self, rows: Ints, beams: Ints) -> BeamState:
         """Beams `beams` (kept, new beam) of the rows `rows` (kept,)."""
-        return SearchState(
+        return BeamState(
             self.sentence[rows],
             self.tokens[rows[:, None], beams],
             self.log_prob[rows[:, None], beams],
@@ -116,7 +116,7 @@ class SearchState:
             self.cache.select(rows, beams),
         )
 
-    def append(self, tokens: Ints, log_prob: NDArray[np.float64]) -> SearchState:
+    def append(self, tokens: Ints, log_prob: NDArray[np.float64]) -> BeamState:
         """One more token for every hypothesis, (rows, beam), and their log-probabilities with it."""
         longer = np.concatenate([self.tokens, tokens[..., None]], axis=-1)  # (rows, beam, length + 1)
         return replace(self, tokens=longer, log_prob=log_prob)

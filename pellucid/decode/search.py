@@ -26,16 +26,7 @@ from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
 from pellucid.decode import logit_filters as filters
-from pellucid.decode.hypotheses import (
-    Cache,
-    Hypothesis,
-    OnRanking,
-    OnToken,
-    Ranking,
-    SearchState,
-    Sentence,
-    StepFunction,
-)
+from pellucid.decode.hypotheses import BeamState, Cache, Hypothesis, OnRanking, OnToken, Ranking, Sentence, StepFunction
 from pellucid.decode.logit_filters import Floats, Ints
 from pellucid.text.tokenizer import END, PAD
 
@@ -54,7 +45,7 @@ def search(
     `on_ranking` with the steps of a beam search."""
     if not sentences:
         return []
-    state = SearchState.start(sentences, cache, config, positions)
+    state = BeamState.start(sentences, cache, config, positions)
     if config.strategy == "beam":
         return beam_search(step, state, config, on_ranking)
     generators = [generator(config.seed, s.source_ids, sample) for s in sentences for sample in range(config.n_best)]
@@ -62,7 +53,7 @@ def search(
 
 
 def beam_search(
-    step: StepFunction, state: SearchState, config: DecodeConfig, on_ranking: OnRanking | None = None
+    step: StepFunction, state: BeamState, config: DecodeConfig, on_ranking: OnRanking | None = None
 ) -> list[list[Hypothesis]]:
     """Keep the `beam` best hypotheses of every sentence at each step."""
     finished: list[list[Hypothesis]] = [[] for _ in state.sentence]
@@ -106,7 +97,7 @@ def beam_search(
 
 def greedy_or_sample(
     step: StepFunction,
-    state: SearchState,
+    state: BeamState,
     config: DecodeConfig,
     generators: Sequence[np.random.Generator],
     on_token: OnToken | None = None,
@@ -147,7 +138,7 @@ def generator(seed: int | None, source: Sequence[int], sample: int) -> np.random
     return np.random.default_rng(None if seed is None else [seed, sample, *source])
 
 
-def _next_log_probs(state: SearchState, scores: Floats, config: DecodeConfig) -> Floats:
+def _next_log_probs(state: BeamState, scores: Floats, config: DecodeConfig) -> Floats:
     """Log-probabilities of the next token, (rows, beam, vocabulary), after the penalties of the request."""
     if config.repetition_penalty != 1 and state.length:
         scores = filters.repetition_penalty(scores, state.tokens, config.repetition_penalty)
@@ -169,7 +160,7 @@ def _filtered(log_probs: Floats, config: DecodeConfig) -> Floats:
     return scores
 
 
-def _force(state: SearchState, log_probs: Floats) -> Floats:
+def _force(state: BeamState, log_probs: Floats) -> Floats:
     """Where the prefix has a token left, that token gets probability 1 and every other 0."""
     forced = [row for row, prefix in enumerate(state.prefix) if state.length < len(prefix)]
     if not forced:
@@ -193,7 +184,7 @@ def _best(totals: NDArray[np.float64], count: int) -> tuple[Ints, Ints, NDArray[
     return best // vocabulary, best % vocabulary, np.take_along_axis(log_prob, order, axis=-1)
 
 
-def _end_after_prefix_must_lead(state: SearchState, tokens: Ints, log_prob: NDArray[np.float64]) -> None:
+def _end_after_prefix_must_lead(state: BeamState, tokens: Ints, log_prob: NDArray[np.float64]) -> None:
     """Right after a prefix all candidates continue one hypothesis. An end that is not the best of them would be a
     short hypothesis that only a wide beam lets in: it dies, and its place in the beam stays empty for a step."""
     for row, prefix in enumerate(state.prefix):

@@ -11,7 +11,8 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from pellucid.config import DEFAULT_MODEL, ComputeType, DecodeConfig, EngineChoice, EngineConfig
+from pellucid.config import DEFAULT_MODEL, DecodeConfig, EngineConfig
+from pellucid.config.decode import ComputeType, EngineChoice
 from pellucid.decode.directions import find_directions
 from pellucid.decode.engines import Engine, EngineName, open_engine
 from pellucid.decode.hypotheses import Hypothesis, Sentence

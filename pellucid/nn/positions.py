@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pellucid.config import PositionLayout
+from pellucid.config.model import PositionLayout
 
 
 def angles(start: int, end: int, size: int) -> Tensor:

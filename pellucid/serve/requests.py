@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, ClassVar, Literal, Self
 
-from pellucid.config import DecodeConfig, Strategy
+from pellucid.config import DecodeConfig
+from pellucid.config.decode import Strategy
 from pellucid.errors import Problem, UserError, nearest
 from pellucid.fields import Config, required, setting
 from pellucid.serve.parsing import read_json, read_parameters

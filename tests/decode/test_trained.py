@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.engines import EngineChoice
+from pellucid.config.decode import EngineChoice
 from pellucid.decode.hypotheses import Sentence
 from pellucid.decode.search import search
 from pellucid.decode.translator import Translator, load

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pellucid.config import DecodeConfig, Strategy
+from pellucid.config import DecodeConfig
+from pellucid.config.decode import Strategy
 from pellucid.decode.engines import EngineChoice
 from pellucid.decode.protected_spans import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS
 from pellucid.decode.translation import Translation

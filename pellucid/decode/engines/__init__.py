@@ -9,15 +9,13 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.config import ComputeType as ComputeType
 from pellucid.config import DecodeConfig
-from pellucid.config import EngineChoice as EngineChoice
+from pellucid.config.decode import ComputeType as ComputeType
 from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 
 EngineName = Literal["ctranslate2", "torch", "reference"]
-
 Ids = Sequence[int]
 
 
