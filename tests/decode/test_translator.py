@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from pellucid.config import DecodeConfig
-from pellucid.config.decode import Strategy
-from pellucid.decode.engines import EngineChoice
+from pellucid.config.decode import EngineChoice, Strategy
 from pellucid.decode.protected_spans import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator, load
