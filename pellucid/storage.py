@@ -31,7 +31,7 @@ class StorageError(UserError):
 
 def write_file(path: Path, content: bytes | str, remedy: str = "free some space, or choose another place") -> None:
     """Write a file whole, in place of an older one."""
-    draft = path.with_name(f".{path.name}.draft-{os.getpid()}")
+    draft = path.with_name(f".{path.name}.draft")  # one left by a crash is overwritten
     try:
         with draft.open("wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
@@ -55,9 +55,7 @@ def new_directory(
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=f".{path.name}.", dir=path.parent, ignore_cleanup_errors=True
-        ) as temporary:
+        with tempfile.TemporaryDirectory("", f".{path.name}.", path.parent, ignore_cleanup_errors=True) as temporary:
             draft = Path(temporary) / "draft"  # made with the user's permissions; `temporary` is for its owner alone
             draft.mkdir()
             yield draft
@@ -76,8 +74,8 @@ def _move(draft: Path, path: Path, keep: Callable[[Path, Path], bool]) -> None:
         try:
             draft.rename(path)
             return sync(path.parent)
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+        except BaseException as error:  # also Ctrl-C
+            if not (isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST)):
                 if older.exists():
                     older.rename(path)
                 raise

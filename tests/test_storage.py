@@ -217,6 +217,33 @@ def test_replacing_what_another_process_made_again(tmp_path: Path) -> None:
     assert names(tmp_path) == ["here"]
 
 
+def test_ctrl_c_at_the_last_moment_leaves_the_older_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, rename = tmp_path / "here", Path.rename
+    with new_directory(path) as draft:
+        (draft / "a").write_text("old")
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if self.name == "draft" and not path.exists():  # the older one has just been moved aside
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    def replace() -> None:
+        with new_directory(path, keep=lambda _existing, _draft: False) as draft:
+            (draft / "a").write_text("new")
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replace()
+    assert (path / "a").read_text() == "old"
+
+
+def test_a_file_in_the_place_of_a_directory_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "here").write_text("a file")
+    with pytest.raises(StorageError, match="cannot be written"), new_directory(tmp_path / "here"):
+        pass
+    assert (tmp_path / "here").read_text() == "a file"
+
+
 # --- locks --------------------------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,7 @@ from pellucid.config.model import PRESETS, ModelConfig, preset
 from pellucid.config.serve import ServeConfig
 from pellucid.config.train import StartConfig, TrainConfig
 
-DEFAULT_MODEL = "en-de"
-"""The model that ships, by name."""
+DEFAULT_MODEL = "en-de"  # the shipped model
 
 __all__ = [
     "DEFAULT_MODEL",

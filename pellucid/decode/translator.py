@@ -47,8 +47,9 @@ class Translator:
     """A model directory and its engines, which are opened when they are needed."""
 
     def __init__(
-        self, directory: ModelDirectory, engine: EngineChoice = "auto", compute_type: ComputeType | None = None
+        self, directory: ModelDirectory | Path, engine: EngineChoice = "auto", compute_type: ComputeType | None = None
     ) -> None:
+        directory = ModelDirectory.at(directory)
         EngineConfig(engine=engine, compute_type=compute_type)  # rejects wrong words: they may come from a user
         self.directory = directory
         self.config = directory.config

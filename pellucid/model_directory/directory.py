@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,11 @@ class ModelDirectory:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+
+    @classmethod
+    def at(cls, place: Self | Path | str) -> Self:
+        """The directory at a path, or the given one."""
+        return place if isinstance(place, cls) else cls(cast(Path, place))
 
     @classmethod
     def find(cls, name: Path | str) -> Self:

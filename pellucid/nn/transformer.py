@@ -93,7 +93,7 @@ class Transformer(nn.Module):
     @classmethod
     def load(cls, directory: ModelDirectory | str | Path) -> Self:
         """The model of a model directory, in evaluation mode."""
-        directory = directory if isinstance(directory, ModelDirectory) else ModelDirectory(directory)
+        directory = ModelDirectory.at(directory)
         model = cls(directory.config)
         model.set_weights({name: torch.from_numpy(value) for name, value in directory.weights().items()})
         return model.eval()

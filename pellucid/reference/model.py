@@ -68,7 +68,7 @@ class Transformer:
     @classmethod
     def load(cls, directory: ModelDirectory | str | Path) -> Self:
         """The model of a model directory."""
-        directory = directory if isinstance(directory, ModelDirectory) else ModelDirectory(directory)
+        directory = ModelDirectory.at(directory)
         return cls(directory.config, directory.weights())
 
     # --- the model -------------------------------------------------------------------------------------------------

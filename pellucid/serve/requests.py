@@ -42,8 +42,7 @@ class Body(Config):
 
 
 class LibreTranslateBody(Body):
-    """JSON, a form, or a query, read as LibreTranslate reads them: unknown keys are ignored, an empty value is the same
-    as left out, and a number may be a string."""
+    """As LibreTranslate reads it: unknown keys and empty values are ignored, a number may be a string."""
 
     MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 

@@ -1,5 +1,4 @@
-"""What a model directory holds beside config and weights, learned from the pairs: languages, vocabulary restriction,
-length limit."""
+"""The metadata of a model, learned from the pairs: languages, vocabulary restriction, length limit."""
 
 from __future__ import annotations
 

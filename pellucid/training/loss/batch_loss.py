@@ -12,8 +12,7 @@ from pellucid.training.loss.r_drop import r_drop_cross_entropy
 
 
 def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
-    """The loss summed over the real target tokens; padding is not even projected to logits. With `r_drop` the batch
-    passes twice, with different dropout."""
+    """The loss summed over the real target tokens. With `r_drop` the batch passes twice, with other dropout."""
     device = model.source_embedding.weight.device
     passes = 2 if r_drop else 1
     source, source_real, target_in, target_real, target_out = (

@@ -30,8 +30,7 @@ def check_budget(settings: Settings) -> None:
 
 
 def with_budget(settings: Settings) -> Settings:
-    """The settings with a default limit if they have none. It is not written to the run's config.toml, so that any
-    other limit can replace it."""
+    """The settings with a default limit if they have none. config.toml does not have it: any other replaces it."""
     if any(getattr(settings.train, name) is not None for name in LIMITS):
         return settings
     return replace(settings, train=settings.train.changed(minutes=DEFAULT_MINUTES))

@@ -54,11 +54,12 @@ class Run:
         The metadata of the model to start from is copied, as that model may be gone when the run ends.
         """
         self.check_new()
+        metadata = ModelDirectory(settings.start_from).metadata if settings.start_from else None
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             tokenizers.save(self.checkpoints)
-            if settings.start_from is not None:
-                ModelDirectory(settings.start_from).metadata.write(self.checkpoints)
+            if metadata is not None:
+                metadata.write(self.checkpoints)
             self.write(settings)
         except OSError as error:
             what = f"cannot be written: {error.strerror}"

@@ -46,8 +46,7 @@ class Device:
         return Shards(count, self.all_threads)
 
     def all_threads(self) -> AbstractContextManager[None]:
-        """All threads for each operation, while no shard is at work. No shard may start inside: its thread would keep
-        that number."""
+        """All threads for each operation. No shard may start inside: its thread would keep that number."""
         return threads(self.threads)
 
     def autocast(self) -> AbstractContextManager[object]:
