@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib.util import find_spec
-from itertools import islice
+from itertools import accumulate, groupby, islice
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pellucid.config import DEFAULT_MODEL, DecodeConfig, EngineConfig
 from pellucid.config.decode import ComputeType, EngineChoice
 from pellucid.decode.directions import find_directions
 from pellucid.decode.engines import Engine, EngineName, open_engine
-from pellucid.decode.hypotheses import Hypothesis, Sentence
+from pellucid.decode.hypotheses import Hypothesis, Sentence, max_length
 from pellucid.decode.protected_spans import translate_protected
 from pellucid.decode.sentences import LINE_END, SourceText, read_documents
 from pellucid.decode.streaming import added_text, tokens_as_chosen
@@ -26,8 +26,7 @@ from pellucid.model_directory.length_limit import DEFAULT as DEFAULT_LENGTH_LIMI
 from pellucid.text.languages import Languages
 from pellucid.text.tokenizer import END
 
-SENTENCES_PER_STOP = 64  # of usual length, between two calls of `stop`
-USUAL_TOKENS = 16  # of a sentence; where more are asked for, there are fewer sentences between
+WORK_PER_STOP = 16_384  # tokens at most, over all hypotheses, between two calls of `stop`: some 80 usual sentences
 
 Stop = Callable[[], bool]
 
@@ -216,12 +215,14 @@ class Translator:
 def _search_until(
     stop: Stop, engine: Engine, sentences: Sequence[Sentence], config: DecodeConfig
 ) -> list[list[Hypothesis]]:
+    """Search for so many sentences at a time that `stop` is asked often, however long and wide the search may be."""
     found: list[list[Hypothesis]] = []
-    step = max(1, SENTENCES_PER_STOP * USUAL_TOKENS // max(USUAL_TOKENS, config.min_length))
-    for start in range(0, len(sentences), step):
+    hypotheses = config.beam if config.strategy == "beam" else config.n_best
+    ends = accumulate(hypotheses * max_length(sentence, config) for sentence in sentences)
+    for _, group in groupby(zip(sentences, ends, strict=True), lambda each: each[1] // WORK_PER_STOP):
         if stop():
             raise StoppedError
-        found += engine.search(sentences[start : start + step], config)
+        found += engine.search([sentence for sentence, _ in group], config)
     return found
 
 
