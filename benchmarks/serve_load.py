@@ -31,7 +31,7 @@ WORDS = 12  # of a text, on average
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="en-de", help="a model by name or directory")
-    parser.add_argument("--texts", type=Path, help="a file of texts, one a line; else they are made up")
+    parser.add_argument("--texts", type=Path, help="a file of texts, one per line; default: random ones")
     parser.add_argument("--seconds", type=float, default=5, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=4, help="measurements of one client and of many, in turns")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")

@@ -3,7 +3,7 @@
 work.json          the shape of the model and how it is trained
 source, target     the pairs as text, from which Pellucid trains
 pieces.source ...  the same pairs tokenised, tokens separated by spaces, for toolkits with batches of their own
-pieces.vocabulary  the tokens, one a line
+pieces.vocabulary  the tokens, one per line
 batches.npz        Pellucid's own first batches, for those who take arrays
 """
 

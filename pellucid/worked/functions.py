@@ -34,7 +34,7 @@ def room(*sizes: int) -> None:
 
 def numbers(value: Value) -> Value:
     if value.dtype.kind != "f":
-        raise FitError("words are no numbers")
+        raise FitError("words are not numbers")
     return value
 
 

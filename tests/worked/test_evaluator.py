@@ -174,7 +174,7 @@ def test_what_would_take_too_much(expression: str) -> None:
         ("A @ A", 0, "3 columns meet 2 rows"),
         ("1 + (A @ A)", 5, "3 columns meet 2 rows"),
         ("n + A[7]", 4, "no such place"),
-        ("x + words", 0, "words are no numbers"),
+        ("x + words", 0, "words are not numbers"),
         ("x + softmax(x, y=1)", 4, "unexpected keyword argument 'y'"),
         ("x + softmax()", 4, "missing"),
         ("«x»", 0, "cannot be read"),
