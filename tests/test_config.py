@@ -182,12 +182,14 @@ def test_all_problems_come_at_once() -> None:
         ({"norm": "rmsnorm"}, "norm", "'rmsnorm' is not a choice", "did you mean 'rms'?"),
         ({"norm": 3}, "norm", "3 is not a choice", "known: layer, rms, batch"),
         ({"norm": None}, "norm", "None is not a choice", "known: layer, rms, batch"),
-        ({"d_model": 0}, "d_model", "0 is out of range", "at least 1"),
-        ({"d_model": -512}, "d_model", "-512 is out of range", "at least 1"),
+        ({"d_model": 0}, "d_model", "0 is out of range", "from 1 to 65536"),
+        ({"d_model": -512}, "d_model", "-512 is out of range", "from 1 to 65536"),
         ({"d_model": 512.0}, "d_model", "512.0 does not fit", "a whole number"),
         ({"d_model": "512"}, "d_model", "'512' does not fit", "a whole number"),
         ({"d_model": None}, "d_model", "None does not fit", "a whole number"),
         ({"d_model": True}, "d_model", "True does not fit", "a whole number"),
+        ({"d_model": 10**12 + 1}, "d_model", "is out of range", "from 1 to 65536"),  # no loop over its divisors
+        ({"encoder_layers": 10**6}, "encoder_layers", "is out of range", "from 1 to 1000"),  # no million weights
         ({"vocabulary": 3}, "vocabulary", "3 is out of range", "at least 4"),
         ({"dropout": 1}, "dropout", "1 is out of range", "from 0 to 0.95"),
         ({"dropout": -0.1}, "dropout", "-0.1 is out of range", "from 0 to 0.95"),

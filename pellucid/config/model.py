@@ -23,16 +23,16 @@ class ModelConfig(Config):
     target_vocabulary: int | None = setting(
         None, "size of the target vocabulary, where the sides have separate ones", minimum=4
     )
-    d_model: int = setting(512, "size of the vector of each token (embedding size)", minimum=1)
-    heads: int = setting(8, "attention heads; each has size d_model / heads", minimum=1)
+    d_model: int = setting(512, "size of the vector of each token (embedding size)", minimum=1, maximum=65_536)
+    heads: int = setting(8, "attention heads; each has size d_model / heads", minimum=1, maximum=65_536)
     kv_heads: int | None = setting(
         None,
         "key and value heads, each shared by a group of query heads (grouped-query attention); default: heads",
         minimum=1,
     )
     feed_forward: int = setting(2048, "size of the hidden layer of the feed-forward network", minimum=1)
-    encoder_layers: int = setting(6, "number of encoder layers", minimum=1)
-    decoder_layers: int = setting(6, "number of decoder layers", minimum=1)
+    encoder_layers: int = setting(6, "number of encoder layers", minimum=1, maximum=1000)
+    decoder_layers: int = setting(6, "number of decoder layers", minimum=1, maximum=1000)
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = setting(
         "sinusoidal", "positional encoding: sinusoidal, learned, rotary, none"
     )

@@ -258,10 +258,15 @@ def test_what_ships_is_used_unless_another_type_is_asked_for(
     assert own_cache.exists()
 
 
-def test_what_ships_beside_other_weights_is_not_used(make_model: MakeModel, own_cache: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("marked", [True, False])
+def test_what_ships_beside_other_weights_is_not_used(
+    make_model: MakeModel, own_cache: Path, tmp_path: Path, marked: bool
+) -> None:
     directory = tmp_path / "model"
     shutil.copytree(make_model(), directory)
     convert(ModelDirectory(directory), directory / "ctranslate2", "int8")
+    if not marked:  # nothing says of which weights it was made
+        (directory / "ctranslate2" / "weights.txt").unlink()
     shutil.copy(make_model(seed=1) / "model.safetensors", directory / "model.safetensors")
     asked = sentences(4)
     found = opened(directory, "ctranslate2", None).search(asked, DecodeConfig())

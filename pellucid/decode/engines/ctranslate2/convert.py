@@ -57,9 +57,9 @@ def convert(directory: ModelDirectory, out: Path, compute_type: ComputeType, lan
 
 
 def is_made_of(converted: Path, fingerprint: str) -> bool:
-    """Whether a converted model was made of the model with that fingerprint; one that does not say so is trusted."""
+    """Whether a converted model was made of the model with that fingerprint; one that does not say so was not."""
     mark = converted / FINGERPRINT
-    return not mark.is_file() or mark.read_text(encoding="utf-8").strip() == fingerprint
+    return mark.is_file() and mark.read_text(encoding="utf-8").strip() == fingerprint
 
 
 def check_supported(config: ModelConfig) -> None:
