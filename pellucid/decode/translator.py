@@ -26,7 +26,7 @@ from pellucid.model_directory.length_limit import DEFAULT as DEFAULT_LENGTH_LIMI
 from pellucid.text.languages import Languages
 from pellucid.text.tokenizer import END
 
-WORK_PER_STOP = 16_384  # tokens at most, over all hypotheses, between two calls of `stop`: some 80 usual sentences
+WORK_PER_STOP = 16_384  # tokens over all hypotheses between two calls of `stop`: some 80 usual sentences
 
 Stop = Callable[[], bool]
 

@@ -8,7 +8,7 @@ export const tokens = stage("Tokens", [], ({ trace, config }) => {
     ...all.map((token, at) => element("li", { title: `token ${token.id}, position ${at}` }, token.text, element("small", {}, token.id))))];
   return [
     paragraph(`The tokenizer splits the text into tokens from a vocabulary of ${config.vocabulary || config.source_vocabulary}; each has an ` +
-      "id, and ▁ stands for a space. The encoder reads the source and an end token; the decoder reads a start token and the target."),
+      "id, and ▁ stands for a space. The encoder reads a language tag (if the model has tags), the source and an end token; the decoder a start token and the target."),
     equation(["text", [trace.text.length]], "→", ["source", [trace.source_tokens.length]]),
     ...chips("Input of the encoder", trace.source_tokens),
     ...chips("Input of the decoder", trace.target_in),
