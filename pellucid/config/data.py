@@ -10,6 +10,9 @@ from pellucid.fields import Config, setting
 
 CORPORA = ("dates", "reports")  # that `pellucid.text.generated` makes
 Files = str | list[str] | None
+# The kinds of augmentation, which prepares a model for what people write (`pellucid.text.augment`)
+SIGNS = ("punctuation", "case", "capitals", "typos", "spaces", "quotes", "sharp_s")
+AUGMENTATIONS = (*SIGNS, "numbers", "names", "insertions", "paragraphs", "fragments", "values", "copies")
 PREFIXES = {"train": "", "valid": "valid_", "earlier": "earlier_"}  # of the fields that name files
 
 
@@ -33,6 +36,11 @@ class DataConfig(Config):
     target_language: str | None = setting(None, "language code of the target, such as de")
     both_ways: bool = setting(False, "train both directions in one model, selected by a language tag before the source")
     joint: bool = setting(True, "one vocabulary shared by both sides")
+    augment: Files = setting(
+        None,
+        "kinds of augmentation, as a list, or all or none; default: all, where the languages are known and the corpus "
+        f"is not generated. Kinds: {', '.join(AUGMENTATIONS)}",
+    )
     longest: int = setting(256, "maximum tokens per side; longer pairs are left out", minimum=8)
 
     def conflicts(self) -> Iterator[Problem]:
@@ -58,6 +66,9 @@ class DataConfig(Config):
             yield Problem("a generated corpus has its own directions", "both_ways", "leave it out")
         elif self.both_ways and self.source_language is None:
             yield Problem("needs the languages of both sides", "both_ways", "add --from and --to")
+        for kind in file_list(self.augment):
+            if kind not in (*AUGMENTATIONS, "all", "none"):
+                yield Problem(f"unknown kind {kind!r}", "augment", nearest(kind, (*AUGMENTATIONS, "all", "none")))
         if self.languages and self.languages[0] == self.languages[1]:
             yield Problem("the same language on both sides", "target_language", "give two codes")
         if self.both_ways and not self.joint:
@@ -72,6 +83,13 @@ class DataConfig(Config):
         """The same with full paths, so that a run can be resumed from any working directory."""
         full = {name: [str(Path(path).resolve()) for path in files] for name, files in self._files().items()}
         return self.changed(**full)
+
+    @property
+    def augmentations(self) -> tuple[str, ...]:
+        """The kinds of augmentation that are on."""
+        default = "none" if self.corpus else "all"
+        asked = file_list(default if self.augment is None else self.augment)
+        return AUGMENTATIONS if "all" in asked else tuple(kind for kind in AUGMENTATIONS if kind in asked)
 
     @property
     def languages(self) -> tuple[str, str] | None:

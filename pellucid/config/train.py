@@ -55,6 +55,12 @@ class TrainConfig(Config):
     )
     warmup: int | None = setting(None, "steps of linear warm-up from 0; default: 2.5 d_model", minimum=0)
     cooldown: int = setting(0, "steps of linear decay to 0 at the end of the run, with any schedule", minimum=0)
+    cooldown_share: float = setting(
+        0.3,
+        "share of a run that is limited by minutes alone, at its end, in which the learning rate falls linearly to 0",
+        minimum=0,
+        maximum=0.9,
+    )
     label_smoothing: float = setting(0.1, "probability mass spread evenly over the vocabulary", minimum=0, maximum=0.9)
     r_drop: float = setting(
         0.0,

@@ -25,7 +25,7 @@ class Batch:
     target_in: NDArray[np.int64]  # (rows, target length): START, then the target
     target_out: NDArray[np.int64]  # (rows, target length): the target, then END
     target_real: NDArray[np.bool_]  # (rows, target length), for target_in and target_out alike
-    pairs: NDArray[np.int64]  # (rows,): which pairs of the corpus
+    pairs: NDArray[np.int64]  # which pairs of the corpus: one for each row, more where augmentation made paragraphs
 
     @classmethod
     def of(
@@ -138,18 +138,27 @@ def _numbers(corpus: Corpus, pairs: NDArray[np.integer[Any]] | None) -> NDArray[
 def _by_length(corpus: Corpus, pairs: NDArray[np.uint32], batch_tokens: int) -> list[NDArray[np.uint32]]:
     """Sort `pairs` in place so that neighbours have like lengths on both sides, and cut them into batches."""
     source, target = corpus.lengths(pairs)
-    # Targets rise and fall in turn with the source length, so that there is no jump where the next length begins.
-    order = np.lexsort((np.where(source % 2, target, -target), source))
+    order = order_by_length(source, target)
     pairs[:] = pairs[order]
-    source, target = source[order], target[order]
+    return [pairs[rows] for rows in cut(source[order], target[order], batch_tokens)]
+
+
+def order_by_length(source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The order in which neighbours have like lengths on both sides. Targets rise and fall in turn with the source
+    length, so that there is no jump where the next length begins."""
+    return np.lexsort((np.where(source % 2, target, -target), source))
+
+
+def cut(source: NDArray[np.int64], target: NDArray[np.int64], batch_tokens: int) -> list[slice]:
+    """Rows of these lengths, in their order, cut into batches of at most `batch_tokens`, padding included."""
     batches = []
     first = 0
-    while first < len(pairs):
+    while first < len(source):
         most = max(1, batch_tokens // int(source[first] + target[first]))
         rows = slice(first, first + most)
         widths = np.maximum.accumulate(source[rows]) + np.maximum.accumulate(target[rows])
         sizes = widths * np.arange(1, len(widths) + 1)  # tokens, padding included, of the first 1, 2, ... rows
         last = first + max(1, int(np.searchsorted(sizes, batch_tokens, side="right")))
-        batches.append(pairs[first:last])
+        batches.append(slice(first, min(last, len(source))))
         first = last
     return batches

@@ -39,6 +39,13 @@ def is_language(name: str) -> bool:
     return is_code(name) and (primary in two_letter_codes() if len(primary) == 2 else primary not in NOT_LANGUAGES)
 
 
+@cache  # a training asks for every pair
+def known_direction(languages: Languages) -> Direction | None:
+    """The languages of a pair if both are known and are languages, unlike report and summary."""
+    source, target = languages
+    return (source, target) if source and target and is_language(source) and is_language(target) else None
+
+
 def same_language(asked: str, found: str) -> bool:
     """Whether text labelled `found` serves a request for `asked`: en takes en-US, en-US takes only itself."""
     asked, found = asked.lower().replace("_", "-"), found.lower().replace("_", "-")

@@ -26,7 +26,6 @@ from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.card import model_card
 from pellucid.nn.threads import threads
 from pellucid.text.batch import Batch, real_share
-from pellucid.text.bpe_dropout import BpeDropout
 from pellucid.training.data import Data, prepare_data
 from pellucid.training.data.metadata import learn_metadata
 from pellucid.training.loss.batch_loss import batch_loss
@@ -71,7 +70,10 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
             run.check_new()
         with group.local_main_first():  # before the directory is made: an error in the pairs leaves nothing behind
             data = prepare_data(settings)
-        settings = replace(settings, model=data.with_vocabulary(settings.model))
+        augment = [*settings.data.augmentations]  # written out, so that a resumed run has what it began with
+        settings = replace(
+            settings, data=settings.data.changed(augment=augment), model=data.with_vocabulary(settings.model)
+        )
         if group.is_main:
             run.create(settings, data.tokenizers)
         with run.locked() if group.is_main else nullcontext():
@@ -140,10 +142,13 @@ def train_steps(training: Training, display: Display) -> None:
             if group.is_main and progress.step % config.validate_every == 0:
                 _validate_and_keep_best(training, display)
                 progress.seconds = monotonic() - run_began
-            progress.finished, stopping = group.broadcast(bool(progress.limits_reached(config)), stop.received)
+            decided = bool(progress.limits_reached(config)), stop.received, progress.should_cool_down(config)
+            progress.finished, stopping, cooling = group.broadcast(*decided)
+            if cooling:
+                progress.begin_cooldown(config)
             progress.on_schedule = progress.step % config.checkpoint_every == 0
             snapshot = progress.on_schedule or progress.finished
-            if group.is_main and (snapshot or stopping):
+            if group.is_main and (snapshot or stopping or cooling):
                 save_checkpoint(training, snapshot)
             if progress.finished or stopping:
                 return
@@ -151,15 +156,14 @@ def train_steps(training: Training, display: Display) -> None:
 
 def updates(training: Training) -> Iterator[list[Batch]]:
     """The batches of each update that this process computes, epoch after epoch, from the position in `progress`."""
-    progress, config, corpus = training.progress, training.config, training.data.corpus
-    dropout = BpeDropout(corpus.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
+    progress, config = training.progress, training.config
     while True:
-        plan = training.data.epoch_batches(config, progress.epoch)
-        while progress.batch < len(plan):
-            chosen = plan[progress.batch : progress.batch + config.accumulate]
-            batches = [Batch.of(corpus, pairs, dropout, progress.epoch) for pairs in training.group.own_batches(chosen)]
-            progress.batch += len(chosen)
-            if progress.batch >= len(plan):
+        epoch = training.data.epoch(config, progress.epoch)
+        while progress.batch < len(epoch):
+            chosen = range(progress.batch, min(progress.batch + config.accumulate, len(epoch)))
+            batches = [epoch[number] for number in training.group.own_batches(chosen)]
+            progress.batch = chosen.stop
+            if progress.batch >= len(epoch):
                 progress.epoch, progress.batch = progress.epoch + 1, 0
                 yield batches
                 break
@@ -194,6 +198,7 @@ def update(training: Training, batches: list[Batch]) -> tuple[float, float]:
         raise _not_finite(training, [] if elsewhere else batches)
     progress.step += 1
     rate = learning_rate(progress.step, config, model.config.d_model, training.total_steps)
+    rate *= progress.cooldown_share_left()
     for settings in training.optimizer.param_groups:
         settings["lr"] = rate
     training.optimizer.step()

@@ -14,10 +14,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from pellucid.config import TrainConfig
 from pellucid.errors import UserError
 from pellucid.model_directory.find import find_model
 from pellucid.training.loop import resume_run, start_run
 from pellucid.training.run import Run, Settings, budget
+from pellucid.training.run.progress import Progress
 
 from .conftest import StopAt, model_bytes
 
@@ -80,6 +82,53 @@ def test_resume_is_exact_whatever_the_options(settings: Settings, tmp_path: Path
     start_run(run, settings, StopAt(settings.train, 11, lambda: os.kill(os.getpid(), signal.SIGTERM)))
     resume_run(run)
     assert model_bytes(run) == model_bytes(whole)
+
+
+def test_resume_is_exact_with_augmentation(settings: Settings, tmp_path: Path) -> None:
+    named = settings.data.changed(source_language="en", target_language="it")
+    whole = start_run(Run(tmp_path / "whole"), replace(settings, data=named))
+    assert len(whole.settings().data.augmentations) > 10
+    run = Run(tmp_path / "stopped")
+    stop = StopAt(settings.train, 11, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    start_run(run, replace(settings, data=named), stop)
+    resume_run(run)
+    plain = start_run(Run(tmp_path / "plain"), replace(settings, data=named.changed(augment="none")))
+    assert model_bytes(run) == model_bytes(whole) != model_bytes(plain)
+
+
+@pytest.mark.parametrize("stop", [9, 11, 14])
+def test_a_run_limited_by_minutes_comes_to_rest(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    """The clock says at step 10 that half of the time is over: the rate falls from there and is 0 ten steps later."""
+    monkeypatch.setattr(Progress, "should_cool_down", lambda self, _: self.step == 10)
+    train = settings.train.changed(steps=None, minutes=60, cooldown_share=0.5, schedule="constant", warmup=1)
+    settings = replace(settings, train=train)
+    whole = start_run(Run(tmp_path / "whole"), settings)
+    rates = {entry["step"]: entry["learning_rate"] for entry in whole.history() if "loss" in entry}
+    assert list(rates) == list(range(1, 21))
+    assert [rates[step] for step in range(10, 21)] == pytest.approx([5e-3 * n / 10 for n in range(10, -1, -1)])
+    run = Run(tmp_path / "stopped")
+    start_run(run, settings, StopAt(settings.train, stop, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    resume_run(run)
+    assert model_bytes(run) == model_bytes(whole)
+
+
+def test_when_a_run_cools_down() -> None:
+    minutes = TrainConfig(minutes=10, cooldown_share=0.3)
+    assert not Progress(step=700, seconds=419).should_cool_down(minutes)
+    due = Progress(step=700, seconds=420)
+    assert due.should_cool_down(minutes)
+    due.begin_cooldown(minutes)
+    assert (due.cooldown_from, due.cooldown_steps) == (700, 300)
+    assert not due.should_cool_down(minutes)
+    for other in (
+        minutes.changed(steps=900),
+        minutes.changed(epochs=2),
+        minutes.changed(cooldown_share=0),
+        TrainConfig(),
+    ):
+        assert not Progress(step=700, seconds=599).should_cool_down(other)
 
 
 def test_resuming_a_finished_run_says_so_and_changes_nothing(trained: Run, capsys: pytest.CaptureFixture[str]) -> None:

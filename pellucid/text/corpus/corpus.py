@@ -17,7 +17,7 @@ from pellucid.errors import UserError
 from pellucid.text.bpe_dropout import BpeDropout
 from pellucid.text.corpus.row_store import RowStore, mapped
 from pellucid.text.corpus.writer import is_whole, read_about, write_corpus
-from pellucid.text.languages import Direction
+from pellucid.text.languages import Direction, is_language
 from pellucid.text.pair import Pair
 from pellucid.text.readers.pair_filter import Report
 from pellucid.text.tokenizer import END, Tokenizers
@@ -117,6 +117,12 @@ class Corpus:
     def languages(self, pair: int) -> tuple[str | None, str | None]:
         row, source, target = self._find(pair)
         return self._language(row, source), self._language(row, target)
+
+    @property
+    def in_languages(self) -> bool:
+        """Whether every language of a text is known and is one, unlike report and summary."""
+        languages = self.about["languages"]
+        return bool(languages) and all(map(is_language, languages)) and bool(self._languages.all())
 
     def named_direction(self) -> Direction | None:
         """The languages of every pair, where all have the same two."""

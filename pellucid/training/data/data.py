@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import ModelConfig, TrainConfig
+from pellucid.text.augment import DERIVED, Augmentation
 from pellucid.text.batch import batches
+from pellucid.text.bpe_dropout import BpeDropout
 from pellucid.text.corpus import Corpus
+from pellucid.text.epoch import Epoch
 from pellucid.text.tokenizer import Tokenizers
 
 
@@ -24,6 +27,7 @@ class Data:
     valid_pairs: NDArray[np.uint32]  # of `valid_corpus`
     earlier_pairs: NDArray[np.uint32]  # of `corpus`: those of an earlier training
     earlier_count: int = 0  # how many of these are drawn for each epoch
+    augmentation: Augmentation | None = None  # changes the training pairs as they are batched
 
     def epoch_pairs(self, seed: int, epoch: int) -> NDArray[np.uint32]:
         """The pairs of an epoch: all new ones, and a sample of the earlier ones, drawn anew in each epoch."""
@@ -37,10 +41,19 @@ class Data:
         pairs = self.epoch_pairs(config.seed, epoch)
         return batches(self.corpus, config.batch_tokens, config.seed, epoch, pairs)
 
+    def epoch(self, config: TrainConfig, number: int) -> Epoch:
+        """The same as batches of ids, changed by augmentation and BPE dropout."""
+        dropout = BpeDropout(self.tokenizers, config.bpe_dropout, config.seed) if config.bpe_dropout else None
+        return Epoch(self.corpus, self.epoch_batches(config, number), number, self.augmentation, dropout)
+
     @property
     def report(self) -> str:
         """How many pairs were read, and which were left out and why, validation pairs included."""
         lines = [str((self.corpus.about["report"] or {}).get("text", "")), *_too_long(self.corpus, "left out")]
+        for kind in DERIVED:  # in both directions they are the same pairs
+            derived = self.corpus.pairs_from({kind})
+            if count := np.count_nonzero(derived < self.corpus.stored):
+                lines.append(f"{f'added {kind}':<18}{count:>12,}")
         separate = self.valid_corpus is not self.corpus
         count = np.count_nonzero(self.valid_pairs < self.valid_corpus.stored)  # once, even if used in both directions
         lines.append(f"{'to validate on' if separate else 'used to validate':<18}{count:>12,}")

@@ -8,6 +8,7 @@ from pellucid.config import DataConfig
 from pellucid.model_directory import Metadata, ModelDirectory
 from pellucid.model_directory.length_limit import learn_length_limit
 from pellucid.model_directory.vocabulary_restriction import VocabularyRestriction
+from pellucid.text.augment import DERIVED
 from pellucid.text.corpus import Corpus
 from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.training.run.settings import Settings
@@ -17,11 +18,14 @@ SAMPLE_PAIRS = 20_000  # to learn the language identifier from
 
 def learn_metadata(settings: Settings, corpus: Corpus, earlier: ModelDirectory | None) -> Metadata:
     """The metadata of a model trained on `corpus`. One that is fine-tuned from an `earlier` model keeps what that could
-    read and write; one trained with BPE dropout has no vocabulary restriction, because any token may occur."""
-    languages = _languages(settings.data, corpus, earlier.languages if earlier else LanguageIdentifier())
+    read and write; one trained with BPE dropout or on invented names has no vocabulary restriction, because any token
+    may occur."""
+    kinds = settings.data.augmentations if corpus.in_languages else ()
     unrestricted = VocabularyRestriction(corpus.tokenizers, {})
-    restriction = unrestricted if settings.train.bpe_dropout else VocabularyRestriction.learn(corpus)
-    limit = learn_length_limit(corpus)
+    any_token = settings.train.bpe_dropout or {"names", "insertions", "capitals"} & {*kinds}
+    languages = _languages(settings.data, corpus, earlier.languages if earlier else LanguageIdentifier())
+    restriction = unrestricted if any_token else VocabularyRestriction.learn(corpus)
+    limit = learn_length_limit(corpus, paragraphs="paragraphs" in kinds)
     if earlier is not None:
         restriction, limit = restriction.union(earlier.restriction), max(limit, earlier.length_limit)
     return Metadata(corpus.tokenizers, languages, restriction, limit)
@@ -35,7 +39,8 @@ def _languages(data: DataConfig, corpus: Corpus, earlier: LanguageIdentifier) ->
     if not directions:
         return earlier
     texts: dict[str, list[str]] = {language: [] for direction in directions for language in direction}
-    for row in np.linspace(0, corpus.stored - 1, min(SAMPLE_PAIRS, corpus.stored)).astype(int):
+    count = corpus.stored - int((corpus.pairs_from(DERIVED) < corpus.stored).sum())  # those come last
+    for row in np.linspace(0, count - 1, min(SAMPLE_PAIRS, count)).astype(int):
         for language, text in zip(corpus.languages(int(row)), corpus.text(int(row)), strict=True):
             if language in texts:
                 texts[language].append(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pellucid.config import KEEP_ALL, DataConfig, FilterConfig, ModelConfig, fil
 from pellucid.config.data import PREFIXES
 from pellucid.errors import UserError
 from pellucid.storage import cache_directory, fingerprint, new_directory
+from pellucid.text.augment import DERIVED, Augmentation, derived_pairs
 from pellucid.text.corpus import Corpus
 from pellucid.text.corpus.writer import is_whole
 from pellucid.text.generated import CORPORA, Split
@@ -40,19 +42,23 @@ def prepare_data(settings: Settings, tokenizers_from: Path | None = None) -> Dat
         tokenizers = Tokenizers.load(directory)
     else:
         tokenizers = _learn_tokenizers(pairs, data, settings.model, settings.train.seed)
-    corpus = _stored_corpus(pairs, data, tokenizers)
+    corpus = _stored_corpus(pairs, data, tokenizers, settings.train.seed)
     earlier = corpus.pairs_from({*file_list(data.earlier_source), *file_list(data.earlier_pairs)})
     new = corpus.others(earlier)
     if not len(new):
         raise UserError("every pair is one of the earlier training", "data", "give new pairs to learn from")
+    kinds = data.augmentations
+    augmentation = Augmentation(corpus, kinds, settings.train.seed) if kinds and corpus.in_languages else None
     count = min(len(earlier), round(len(new) * data.earlier_share / (1 - data.earlier_share)))
     if data.corpus or data.valid_source or data.valid_pairs:
         valid_corpus = _stored_corpus(_pairs(data, KEEP_ALL, "valid"), data, tokenizers)
-        return Data(corpus, new, valid_corpus, np.arange(len(valid_corpus), dtype=np.uint32), earlier, count)
+        valid_pairs = np.arange(len(valid_corpus), dtype=np.uint32)
+        return Data(corpus, new, valid_corpus, valid_pairs, earlier, count, augmentation)
     if len(new) < 2:
         raise UserError("too few pairs to hold one out", "data", "give validation files, or more pairs")
-    train_pairs, held_out = corpus.split(HELD_OUT, settings.train.seed, new)
-    return Data(corpus, train_pairs, corpus, held_out, earlier, count)
+    derived = corpus.pairs_from(DERIVED)
+    train_pairs, held_out = corpus.split(HELD_OUT, settings.train.seed, corpus.others(derived, new))
+    return Data(corpus, np.concatenate([train_pairs, derived]), corpus, held_out, earlier, count, augmentation)
 
 
 class GeneratedPairs:
@@ -104,15 +110,22 @@ def _learn_tokenizers(pairs: Pairs | GeneratedPairs, data: DataConfig, model: Mo
     return tokenizers
 
 
-def _stored_corpus(pairs: Pairs | GeneratedPairs, data: DataConfig, tokenizers: Tokenizers) -> Corpus:
-    """Store these pairs as a corpus, or find the one that an earlier run stored."""
+def _stored_corpus(
+    pairs: Pairs | GeneratedPairs, data: DataConfig, tokenizers: Tokenizers, derive: int | None = None
+) -> Corpus:
+    """Store these pairs as a corpus, or find the one that an earlier run stored; with the pairs that augmentation
+    derives from them by the seed `derive`, if given."""
     vocabularies = sha256((tokenizers.source.to_json() + tokenizers.target.to_json()).encode()).hexdigest()
     key = _cache_key(pairs, data) | {"tokenizers": vocabularies, "longest": data.longest}
+    kinds = [kind for kind in DERIVED if kind in data.augmentations and derive is not None]
+    if kinds:
+        key |= {"derived": kinds, "derived_seed": derive}
     directory = cache_directory() / "corpora" / fingerprint(pairs.paths, key)
     if is_whole(directory):
         return Corpus(directory, data.both_ways)
     report = Report()
-    return Corpus.build(pairs.read(report), tokenizers, directory, data.longest, data.both_ways, report)
+    every = chain(pairs.read(report), derived_pairs(pairs, kinds, derive or 0))
+    return Corpus.build(every, tokenizers, directory, data.longest, data.both_ways, report)
 
 
 def _cache_key(pairs: Pairs | GeneratedPairs, data: DataConfig) -> dict[str, Any]:

@@ -92,6 +92,8 @@ class Run:
         if "data" not in tables:
             raise UserError("is damaged: [data] is missing", str(self.directory / CONFIG), "begin a new run")
         start_from = tables["data"].pop("start_from", None)  # [model] has the shape already
+        tables["data"].setdefault("augment", "none")  # a run that began before these settings goes on without them
+        tables.get("train", {}).setdefault("cooldown_share", 0.0)
         return replace(Settings.of(tables), start_from=start_from)
 
     def locked(self) -> AbstractContextManager[None]:

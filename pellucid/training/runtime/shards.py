@@ -32,7 +32,7 @@ class Shards:
         self, loss_of: Callable[[Batch], Tensor], parameters: Sequence[Tensor], batch: Batch, seed: int, scale: float
     ) -> tuple[float, list[Tensor | None]]:
         """The summed loss of a batch, and `scale` times its gradients; `seed` is that of the dropout."""
-        rows = len(batch.pairs)
+        rows = len(batch.source)
         count = self.count if 2 * rows > self.count else 1
 
         def work(number: int) -> tuple[float, list[Tensor | None]]:
