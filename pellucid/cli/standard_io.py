@@ -94,6 +94,20 @@ def progress(stream: BinaryIO) -> Iterator[Callable[[int], None]]:
         yield lambda size: bar.update(task, advance=size)
 
 
+@contextmanager
+def lab_progress(name: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error, where that is a terminal, and the function that sets the share that is done."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=1.0)
+        yield lambda done: bar.update(task, completed=done)
+
+
 def write(text: str) -> None:
     """Write to standard output and flush: a reader of the pipe receives the text at once."""
     sys.stdout.buffer.write(text.encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -14,6 +14,7 @@ from rich.text import Text
 from pellucid.terminal.encoding import printable
 from pellucid.worked.checker import VERDICTS, CheckedExample, CheckedStep, Verdict
 from pellucid.worked.functions import Value
+from pellucid.worked.notes import Claim
 from pellucid.worked.numbers import Stated, as_written, items, same, shown, stated_decimals
 
 STYLES = {"right": "green", "rounded": "cyan", "carried": "yellow", "wrong": "bold red", "": "dim"}
@@ -42,12 +43,15 @@ def _step(checked: CheckedStep, width: int) -> Table:
     content: list[RenderableType] = [Text.assemble((checked.step.name, "bold"), f" = {checked.step.expression}")]
     if checked.step.note:
         content.append(Text(checked.step.note, "dim italic"))
+    if checked.step.ours:
+        content.append(Text("what is stated here is not in the source", "dim italic"))
     if checked.cause:
         content.append(Text(f"likely cause: {checked.cause}", STYLES["wrong"]))
     content.append(_values(checked, width - MARGIN))
     step = Table.grid()
     step.add_column(width=MARGIN)
-    step.add_row(Text(f"  {MARKS[verdict]} {verdict or 'not stated'}", STYLES[verdict]), Group(*content))
+    label = verdict or ("open" if checked.open else "not stated")
+    step.add_row(Text(f"  {MARKS[verdict]} {label}", STYLES[verdict]), Group(*content))
     return step
 
 
@@ -109,7 +113,25 @@ def _rows(cells: list[tuple[str, str]], shape: tuple[int, ...]) -> Text:
     return Text("\n").join(lines)
 
 
-def _summary(examples: Iterable[CheckedExample]) -> Text:
+def print_grades(rows: list[dict[str, Any]], console: Console) -> None:
+    """One line a student: the score, and the steps that are wrong, carried or open."""
+    table = Table("student", "score", "wrong", "carried", "open", "likely causes and remarks")
+    for row in rows:
+        score = f"{row['earned']:g} of {row['possible']}" if row["possible"] != "" else "not read"
+        remarks = "; ".join(filter(None, (row["causes"], row["remarks"])))
+        table.add_row(*map(Text, (row["student"], score, row["wrong"], row["carried"], row["open"], remarks)))
+    console.print(printable(table, console))
+
+
+def print_claims(claims: list[Claim], console: Console) -> None:
+    table = Table("", "claim", "verdict", "shown by")
+    for claim in claims:
+        verdict = f"{claim.verdict}. {claim.why}" if claim.why else claim.verdict
+        table.add_row(*map(Text, (claim.id, claim.claim, verdict, claim.shown_by)))
+    console.print(printable(table, console))
+
+
+def _summary(examples: Sequence[CheckedExample]) -> Text:
     counts = Counter(step.verdict for example in examples for step in example.steps if step.verdict)
     text = Text()
     for verdict in VERDICTS:
@@ -121,6 +143,13 @@ def _summary(examples: Iterable[CheckedExample]) -> Text:
         "wrong": "✗ a new mistake",
     }
     meanings = [words for verdict, words in explained.items() if counts[verdict]]
+    still_open = [f"{example.example.id}.{name}" for example in examples for name in example.open]
+    if still_open:
+        text.append(f"· {len(still_open)} open: {', '.join(still_open[:MOST_ROWS])}  ", "bold")
     if not counts:
         return text.append("Nothing is stated, so nothing is checked.", "dim")
-    return text.append(f"({'; '.join(meanings)})" if meanings else "Everything is right.", "dim")
+    earned, possible = (sum(part) for part in zip(*(example.score for example in examples), strict=True))
+    if meanings or still_open:
+        score = f"score {earned:g} of {possible}"
+        return text.append(f"{score} ({'; '.join(meanings)})" if meanings else score, "dim")
+    return text.append("Everything is right.", "dim")

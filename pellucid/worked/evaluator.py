@@ -1,7 +1,8 @@
 """Expressions such as `softmax(Q @ K.T / sqrt(d_k)) @ V`, read and computed without ever running them as Python.
 
-Only what is listed here exists: numbers, names, lists, arithmetic, places `x[0, 1:]`, the transpose `.T` and the calls
-of `functions.py`. Length, depth, size and work are bounded, so that no expression hangs or fills the memory.
+Only what is listed here exists: numbers, names, lists, arithmetic, comparisons, places `x[0, 1:]` and new axes
+`x[:, None]`, the transpose `.T` and the calls of `functions.py`. Length, depth, size and work are bounded, so that no
+expression hangs or fills the memory.
 """
 
 from __future__ import annotations
@@ -9,52 +10,28 @@ from __future__ import annotations
 import ast
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pellucid.errors import nearest
-from pellucid.worked.functions import (
-    FUNCTIONS,
-    FitError,
-    Function,
-    SizeError,
-    Value,
-    common_shape,
-    integer,
-    numbers,
-    room,
-    stack,
+from pellucid.worked.evaluation import (
+    OPERATIONS,
+    Budget,
+    Evaluation,
+    ExpressionError,
+    MisfitError,
+    Operator,
+    index_parts,
+    is_new_axis,
 )
+from pellucid.worked.functions import FUNCTIONS, Function, Value, transposed
+
+__all__ = ["MOST_CHARACTERS", "Budget", "ExpressionError", "MisfitError", "evaluate", "names", "parse"]
 
 MOST_CHARACTERS = 500
 MOST_DEPTH = 50
-MOST_DIMENSIONS = 4
-MOST_WORK = 10_000_000  # multiplications, about
-
-CONSTANTS = {"inf": np.inf, "pi": np.pi}
-OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.Div: np.divide,
-    ast.FloorDiv: np.floor_divide,
-    ast.Mod: np.mod,
-    ast.Pow: np.power,
-}
-
-
-class ExpressionError(Exception):
-    """An expression that cannot be read or computed, and the column (from 0) where that shows."""
-
-    def __init__(self, what: str, column: int, remedy: str = "") -> None:
-        super().__init__(what)
-        self.what, self.column, self.remedy = what, column, remedy
-
-
-class MisfitError(ExpressionError):
-    """The expression is sound, but the values do not go together in it."""
 
 
 def parse(text: str) -> ast.expr:
@@ -92,6 +69,10 @@ def _allow(node: ast.expr, depth: int) -> None:
             pass
         case ast.BinOp(op=operator) if isinstance(operator, (ast.MatMult, *OPERATIONS)):
             pass
+        case ast.Compare(ops=[operator]) if isinstance(operator, tuple(OPERATIONS)):
+            pass
+        case ast.Compare():
+            raise ExpressionError("only two values can be compared", node.col_offset, "write (a < b) * (b < c)")
         case ast.Attribute(attr=name):
             raise ExpressionError(f"unknown attribute .{name}", node.col_offset, "only .T, the transpose, is known")
         case ast.Call(func=ast.Name(id=name)):
@@ -117,7 +98,11 @@ def _allow_call(node: ast.Call, name: str) -> None:
 
 
 def children(node: ast.expr) -> Iterator[ast.expr]:
-    """The expressions directly inside one (the name of a called function is none)."""
+    """The expressions directly inside one (the name of a called function is none, and a new axis has none)."""
+    if isinstance(node, ast.Subscript):
+        yield node.value
+        yield from (part for part in index_parts(node) if not is_new_axis(part))
+        return
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.keyword):
             yield child.value
@@ -131,110 +116,37 @@ def names(tree: ast.expr) -> list[ast.Name]:
 
 
 def evaluate(
-    tree: ast.expr, values: Mapping[str, Value], functions: Mapping[str, Function] = FUNCTIONS, work: int = MOST_WORK
+    tree: ast.expr,
+    values: Mapping[str, Value],
+    functions: Mapping[str, Function] = FUNCTIONS,
+    budget: Budget | None = None,
 ) -> Value:
     """The value of a tree that `parse` gave, over named values."""
     with np.errstate(all="ignore"):  # inf and nan are answers here: a worked example may be about them
-        return _Evaluation(values, functions, work).value(tree)
+        return _ValueEvaluation(values, functions, budget or Budget()).value(tree)
 
 
-class _Evaluation:
-    def __init__(self, values: Mapping[str, Value], functions: Mapping[str, Function], work: int) -> None:
-        self.values, self.functions, self.work = values, functions, work
+class _ValueEvaluation(Evaluation[Value]):
+    def exactly(self, value: Value) -> Value:
+        return value
 
-    def value(self, node: ast.expr) -> Value:
-        try:
-            result = self._compute(node)
-            self._spend(result.size)
-        except FitError as misfit:
-            raise MisfitError(str(misfit), node.col_offset) from None
-        except (SizeError, OverflowError) as much:  # float() of a whole number overflows
-            what = str(much) if isinstance(much, SizeError) else "this number is too large"
-            raise ExpressionError(what, node.col_offset, "work on something smaller") from None
-        return result
+    def plain(self, operand: Value) -> Value:
+        return operand
 
-    def _spend(self, work: int) -> None:
-        self.work -= work + 1
-        if self.work < 0:
-            raise SizeError("this takes too much computing")
+    def operate(self, operator: Operator, left: Value, right: Value) -> Value:
+        return self.operation(operator, left, right)
 
-    def _compute(self, node: ast.expr) -> Value:
-        match node:
-            case ast.Constant(value=int() | float() as number):
-                return np.asarray(float(number))
-            case ast.Name(id=name) if name in self.values or name in CONSTANTS:
-                return self.values[name] if name in self.values else np.asarray(CONSTANTS[name])
-            case ast.Name(id=name):
-                raise ExpressionError(f"unknown name {name!r}", node.col_offset, nearest(name, self.values))
-            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-                return self._matmul(self.value(left), self.value(right))
-            case ast.BinOp(left=left, op=operator, right=right):
-                pair = numbers(self.value(left)), numbers(self.value(right))
-                common_shape(*pair)
-                return np.asarray(OPERATIONS[type(operator)](*pair))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return np.asarray(-numbers(self.value(operand)))
-            case ast.UnaryOp(operand=operand):
-                return numbers(self.value(operand))
-            case ast.List(elts=items) | ast.Tuple(elts=items):
-                result = stack([self.value(item) for item in items])
-                if result.ndim > MOST_DIMENSIONS:
-                    raise SizeError(f"more than {MOST_DIMENSIONS} dimensions")
-                return result
-            case ast.Attribute(value=inner):
-                matrix = self.value(inner)
-                return np.swapaxes(matrix, -1, -2) if matrix.ndim > 1 else matrix
-            case ast.Subscript(value=inner, slice=place):
-                return self._at(self.value(inner), place)
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
-                return self._call(name, arguments, keywords)
-        raise FitError(f"{type(node).__name__} has no value of its own")  # a slice outside of x[...]
+    def negative(self, operand: Value) -> Value:
+        return np.asarray(-operand)
 
-    def _call(self, name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> Value:
-        positional = [self.value(argument) for argument in arguments]
-        named = {str(keyword.arg): self.value(keyword.value) for keyword in keywords}
-        self._spend(10 * sum(value.size for value in (*positional, *named.values())))
-        return np.asarray(self.functions[name](*positional, **named))
+    def transpose(self, operand: Value) -> Value:
+        return transposed(operand)
 
-    def _matmul(self, left: Value, right: Value) -> Value:
-        left, right = numbers(left), numbers(right)
-        if left.ndim == 0 or right.ndim == 0:
-            raise FitError("@ multiplies matrices and vectors; for a single number write *")
-        inner = right.shape[-2] if right.ndim > 1 else right.shape[0]
-        if left.shape[-1] != inner:
-            raise FitError(f"{left.shape} @ {right.shape}: {left.shape[-1]} columns meet {inner} rows")
-        try:
-            outer = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-        except ValueError:
-            raise FitError(f"{left.shape} @ {right.shape} do not fit together") from None
-        rows = left.shape[-2] if left.ndim > 1 else 1
-        columns = right.shape[-1] if right.ndim > 1 else 1
-        room(*outer, rows, columns)
-        self._spend(int(np.prod(outer)) * rows * columns * inner)
-        return np.asarray(left @ right)
+    def stack(self, items: list[Value]) -> Value:
+        return self.stacked(items)
 
-    def _at(self, value: Value, place: ast.expr) -> Value:
-        parts = place.elts if isinstance(place, ast.Tuple) else [place]
-        index = tuple(self._place(part) for part in parts)
-        if sum(isinstance(part, np.ndarray) for part in index) and (len(index) > 1 or value.ndim == 0):
-            raise FitError("a list of places stands alone: x[places]")
-        if isinstance(index[0], np.ndarray):
-            room(index[0].size, *value.shape[1:])
-        try:
-            return np.asarray(value[index])
-        except IndexError:
-            raise FitError(f"a value of shape {value.shape} has no such place") from None
+    def call(self, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        return self.called(name, positional, named)
 
-    def _place(self, part: ast.expr) -> Any:
-        """What stands between the brackets: a number, a slice, or a list of whole numbers."""
-        if isinstance(part, ast.Slice):
-            bounds = [None if end is None else integer(self.value(end)) for end in (part.lower, part.upper, part.step)]
-            if bounds[2] == 0:
-                raise FitError("a slice cannot go on by 0")
-            return slice(*bounds)
-        places = self.value(part)
-        if places.ndim == 0:
-            return integer(places)
-        if places.ndim > 1 or places.dtype.kind != "f" or not (np.isfinite(places) & (places % 1 == 0)).all():
-            raise FitError("a list of whole numbers is needed here")
-        return places.astype(np.int64)
+    def at(self, operand: Value, index: Sequence[Any], places: list[Value]) -> Value:  # noqa: ARG002
+        return self.taken(operand, index)

@@ -15,7 +15,8 @@ from typing import Any
 from unicodedata import normalize
 
 from pellucid.errors import Problem, UserError, nearest
-from pellucid.worked.evaluator import CONSTANTS, ExpressionError, names, parse
+from pellucid.worked.evaluation import CONSTANTS, ExpressionError
+from pellucid.worked.evaluator import names, parse
 from pellucid.worked.functions import Value
 from pellucid.worked.numbers import UNSTATED, Stated, items, read_input, read_stated
 
@@ -34,6 +35,8 @@ class Step:
     stated: Stated | None
     note: str
     place: Place
+    ours: bool = False  # stated here, and not in the source of the example
+    asked: bool = False  # a result is to be stated, even if it is not: `stated = "?"`
 
     def needs(self) -> set[str]:
         """The names its expression speaks of."""
@@ -47,6 +50,7 @@ class Example:
     about: str
     inputs: dict[str, Value]
     steps: list[Step]
+    exact: bool = False  # each step is worked from the numbers exactly as they are written before it
 
 
 @dataclass(frozen=True)
@@ -78,16 +82,20 @@ def read(name: str) -> Example:
     """The example in a file; `-` is the standard input, `W6` the one of that id which comes with the project."""
     if name == "-":
         return read_text(_decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input"), "standard input")
-    path = Path(name)
     own = {f"W{int(file.stem[1:])}": file for file in shipped()}
-    if not path.exists() and name.upper() in own:
-        path, name = own[name.upper()], own[name.upper()].name
+    if not Path(name).exists() and name.upper() in own:
+        return read_text(own[name.upper()].read_text(encoding="utf-8"), own[name.upper()].name)
+    return read_text(read_file(name), name)
+
+
+def read_file(name: str) -> str:
+    """The text of a sheet."""
     try:
-        content = path.read_bytes()
+        content = Path(name).read_bytes()
     except OSError as error:
-        remedy = f"give a TOML file, or W1 to W{len(own)}" if isinstance(error, FileNotFoundError) else ""
+        remedy = f"give a TOML file, or W1 to W{len(shipped())}" if isinstance(error, FileNotFoundError) else ""
         raise UserError(f"cannot be read: {error.strerror}", name, remedy) from None
-    return read_text(_decoded(content, name), name)
+    return _decoded(content, name)
 
 
 def _decoded(content: bytes, file: str) -> str:
@@ -131,15 +139,16 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def example(self) -> Example:
-        self._known_keys(self.table, ("id", "title", "about", "inputs", "steps"), "")
+        self._known_keys(self.table, ("id", "title", "about", "exact", "inputs", "steps"), "")
         identity = self._text(self.table, "id", "", default=Path(self.file).stem)
         title = self._text(self.table, "title", "", default=identity)
         about = self._text(self.table, "about", "")
+        exact = self._flag(self.table, "exact", "")
         inputs = self._inputs()
         steps = self._steps(set(inputs))
         if self.problems:
             raise UserError(self.problems)
-        return Example(identity, title, about, inputs, steps)
+        return Example(identity, title, about, inputs, steps, exact)
 
     def _inputs(self) -> dict[str, Value]:
         table = self.table.get("inputs", {})
@@ -173,7 +182,7 @@ class _Reader:
         return steps
 
     def _step(self, table: dict[str, Any], section: str, known: set[str], later: set[str]) -> Step | None:
-        self._known_keys(table, ("name", "expression", "stated", "note"), section)
+        self._known_keys(table, ("name", "expression", "stated", "note", "ours"), section)
         missing = [key for key in ("name", "expression") if not isinstance(table.get(key), str)]
         for key in missing:
             what = f"{key} is not a string" if key in table else f"the step has no {key}"
@@ -186,7 +195,8 @@ class _Reader:
         place = self._place(section, "expression")
         tree = self._tree(table["expression"], place, known, later)
         stated = self._stated(table, section)
-        return Step(name, table["expression"], tree, stated, self._text(table, "note", section), place)
+        note, ours = self._text(table, "note", section), self._flag(table, "ours", section)
+        return Step(name, table["expression"], tree, stated, note, place, ours, "stated" in table)
 
     def _tree(self, expression: str, place: Place, known: set[str], later: set[str]) -> ast.expr:
         try:
@@ -214,6 +224,12 @@ class _Reader:
             return value
         self._problem(f"{key} is not a string", section, key, f'{key} = "…"')
         return default
+
+    def _flag(self, table: Mapping[str, Any], key: str, section: str) -> bool:
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            self._problem(f"{key} is neither true nor false", section, key, f"{key} = true")
+        return value is True
 
     def _name(self, written: str, section: str, key: str) -> str:
         name = normalize("NFKC", written)  # as Python reads names

@@ -184,6 +184,49 @@ def stack(parts: list[Value]) -> Value:
     return np.stack(parts)
 
 
+def transposed(x: Value) -> Value:
+    return np.swapaxes(x, -1, -2) if x.ndim > 1 else x
+
+
+def minimum(x: Value, y: Value) -> Value:
+    common_shape(x, y)
+    return np.asarray(np.minimum(numbers(x), numbers(y)))
+
+
+def maximum(x: Value, y: Value) -> Value:
+    common_shape(x, y)
+    return np.asarray(np.maximum(numbers(x), numbers(y)))
+
+
+def top_k(x: Value, k: Value) -> Value:
+    """The k largest numbers of each row, the largest first."""
+    return -np.sort(-numbers(x), axis=axis_of(x, None))[..., : _at_most(k, x)]
+
+
+def top_k_places(x: Value, k: Value) -> Value:
+    """Where they stand in their row; of equal ones the first comes first."""
+    places = np.argsort(-numbers(x), axis=axis_of(x, None), kind="stable")
+    return places[..., : _at_most(k, x)].astype(np.float64)
+
+
+def _at_most(k: Value, x: Value) -> int:
+    if size(k) > x.shape[-1]:
+        raise FitError(f"there are no {size(k)} numbers in a row of {x.shape[-1]}")
+    return size(k)
+
+
+def arange(stop: Value) -> Value:
+    """0, 1, 2, … up to, but without, `stop`."""
+    room(size(stop))
+    return np.arange(size(stop), dtype=np.float64)
+
+
+def one_hot(places: Value, count: Value) -> Value:
+    """A row for each place: 1 there, 0 elsewhere."""
+    room(places.size, size(count))
+    return np.asarray(numbers(places)[..., None] == np.arange(size(count)), np.float64)
+
+
 def full(number: float) -> Function:
     def apply(rows: Value, columns: Value | None = None) -> Value:
         shape = (size(rows),) if columns is None else (size(rows), size(columns))
@@ -200,18 +243,23 @@ def join(words: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    **{name: elementwise(getattr(np, name)) for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "abs")},
+    **{name: elementwise(getattr(np, name)) for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "abs", "floor")},
     "sigmoid": elementwise(lambda x: 0.5 * (1.0 + np.tanh(0.5 * x))),
     "relu": elementwise(reference.relu),
     "gelu": elementwise(reference.gelu),
     "silu": elementwise(reference.silu),
     **{name: reduction(getattr(np, name)) for name in ("sum", "prod", "mean", "var", "std", "min", "max")},
     "argmax": along_axis(np.argmax),
+    "argmin": along_axis(np.argmin),
+    "argsort": along_axis(lambda x, axis: np.argsort(x, axis, kind="stable")),
+    "sort": along_axis(np.sort),
+    "cumsum": along_axis(np.cumsum),
     "softmax": along_axis(reference.softmax),
     "log_softmax": along_axis(reference.log_softmax),
     **{
         f.__name__: f for f in (layer_norm, rms_norm, sinusoidal, rotate, attention, causal, mask_future, where, concat)
     },
+    **{f.__name__: f for f in (minimum, maximum, top_k, top_k_places, arange, one_hot)},
     "zeros": full(0.0),
     "ones": full(1.0),
     "shape": lambda x: np.asarray(x.shape, np.float64),

@@ -9,7 +9,9 @@ from pellucid.worked.checker import CheckedExample
 from pellucid.worked.plain import plain
 
 
-def page(examples: list[CheckedExample]) -> str:
+def page(examples: list[CheckedExample], student: str = "") -> str:
+    """`student`: whose working it is, for the title."""
     title = examples[0].example.title if len(examples) == 1 else "Worked examples, checked"
+    title = f"{student}: {title}" if student else title
     data = json.dumps([plain(checked) for checked in examples])
     return offline_page(title, data, "sheet.js", "theme.css", "worked/worked.css")

@@ -93,3 +93,29 @@ def test_the_problems_of_all_files_come_at_once(tmp_path: Path) -> None:
         run(tmp_path / "a.toml", tmp_path / "b.toml")
     places = [problem.where for problem in caught.value.problems]
     assert places == [f"{tmp_path / name}:3:15" for name in ("a.toml", "b.toml")]
+
+
+SOFTMAX = """
+import numpy as np
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+"""
+
+
+def test_python_files_are_checked_as_code(tmp_path: Path) -> None:
+    right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
+    right.write_text(SOFTMAX, encoding="utf-8")
+    wrong.write_text(SOFTMAX.replace("axis=-1", "axis=0"), encoding="utf-8")
+    assert run(right).exit_code == 0
+    result = run(right, wrong, "--json")
+    assert result.exit_code == 1
+    files = json.loads(result.stdout)["files"]
+    assert [file["right"] for file in files] == [True, False]
+    failed = files[1]["functions"][0]["properties"][0]
+    assert failed["cause"].startswith("wrong axis")
+    assert failed["found"] != failed["right"]
+    for arguments in ((right, "W1"), (right, "--all"), (right, "--html", tmp_path / "page.html")):
+        with pytest.raises(UserError, match="by themselves"):
+            run(*arguments)

@@ -252,7 +252,8 @@ def test_a_shape_that_does_not_fit(seed: int, how: str) -> None:
     step = checked(expression, stated, X=X, W=W)
     assert step.verdict == "wrong"
     assert step.cause is not None
-    assert step.cause.startswith("no numbers are stated" if how == "words" else "a shape that does not fit")
+    expected = {"words": "no numbers are stated", "expression": "the order of a product: X @ W"}
+    assert step.cause.startswith(expected.get(how, "a shape that does not fit"))
 
 
 @given(SEEDS)

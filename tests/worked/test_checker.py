@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pellucid.errors import UserError
 from pellucid.worked import CheckedExample, check
+from pellucid.worked.evaluation import MOST_WORK, Budget
 from pellucid.worked.examples import read_text
 
 pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
@@ -68,6 +71,49 @@ def test_a_mistake_is_wrong_once_and_carried_after() -> None:
     assert elements(*steps, inputs="x = 2") == ["wrong", "carried", "carried", "right"]
 
 
+def test_a_number_is_short_for_others_unless_it_is_exact() -> None:
+    """0.27 · 0.44 + 0.27 · 0.79 is 0.3321; but 0.265 · 0.435 + 0.265 · 0.785 is 0.3233, which is written 0.32."""
+    steps = ("Q", "x * 1", "[0.27, 0.27]"), ("K", "x * 1", "[0.44, 0.79]"), ("score", "Q @ K", "0.32")
+    assert elements(*steps, inputs="x = [0.1, 0.1]")[-1] == "carried"
+    lines = ["exact = true", "[inputs]", "x = [0.1, 0.1]"]
+    for name, expression, stated in steps:
+        lines += ["[[steps]]", f'name = "{name}"', f'expression = "{expression}"', f"stated = {stated}"]
+    assert check(read_text("\n".join(lines), "test")).steps[-1].elements == "wrong"
+
+
+def test_places_sizes_and_copies_are_not_rounded() -> None:
+    steps = ("place", "argmax(p)", "2"), ("word", "w[place]", '"a"')
+    assert elements(*steps, inputs='w = ["a", "b", "c"]\np = [0.1, 0.7, 0.2]') == ["wrong", "wrong"]
+    steps = ("T", "W.T", "[[1, 2], [3, 4]]"), ("y", "[1, 1] @ T", "[5, 6]")
+    assert elements(*steps, inputs="W = [[1, 2], [3, 4]]")[1] == ["wrong", "carried"]
+
+
+@pytest.mark.parametrize(
+    ("written", "verdict"),
+    [
+        ('"2/3"', "right"),
+        ('"≈ 0.67"', "right"),
+        ('"0,67"', "right"),
+        ('"66.7 %"', "right"),
+        ('"66,6%"', "rounded"),
+        ('"66,5 %"', "wrong"),
+        ('"3/4"', "wrong"),
+        ('"1.3/2"', "right"),
+        ('"67/100"', "wrong"),  # a fraction of whole numbers claims to be exact
+        ('"≈67/100"', "right"),
+        ('"−2/3"', "wrong"),
+        ('"2/0"', "wrong"),
+    ],
+)
+def test_numbers_as_people_write_them(written: str, verdict: str) -> None:
+    assert checked(("step", "2 / 3", written)).steps[0].verdict == verdict
+
+
+def test_inputs_as_people_write_them() -> None:
+    assert elements(("a", "x", "[0.5, 0.25, 0.1]"), inputs='x = ["1/2", "0,25", "10 %"]') == [["right"] * 3]
+    assert elements(("a", "w[1]", '"2"'), inputs='w = ["1", "2"]') == ["right"]  # words, though they look like numbers
+
+
 def test_a_second_mistake_is_new() -> None:
     steps = ("a", "x + 1", "3.5"), ("b", "a * 2", "7.3")
     assert elements(*steps, inputs="x = 2") == ["wrong", "wrong"]
@@ -90,7 +136,7 @@ def test_rounding_is_told_from_carrying_by_what_a_step_rests_on() -> None:
 
 
 def test_near_the_truth_but_not_what_follows_from_the_stated_step() -> None:
-    steps = ("a", "2.00", "2.05"), ("b", "10 * a", "20.6")
+    steps = ("a", "2.00", "2.05"), ("b", "10 * a", "20.7")
     assert elements(*steps) == ["wrong", "wrong"]
 
 
@@ -141,6 +187,40 @@ def test_a_computation_too_large_is_an_error_of_the_request() -> None:
     assert [problem.where for problem in caught.value.problems] == ["test:5:19", "test:9:15"]
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["exp(zeros(250000))", "zeros(200, 200) @ zeros(200, 200)", "join([{before}, {before}])", "sinusoidal(500, 500)"],
+)
+def test_many_steps_together_are_bounded_as_one_is(expression: str) -> None:
+    """Each may be computed by itself."""
+    steps: list[tuple[str, str, str | None]] = [("a0", "join([w[0], w[0]])", None)]
+    steps += [(f"a{at}", expression.replace("{before}", f"a{at - 1}"), "1") for at in range(1, 200)]
+    assert checked(("a0", "join([w[0], w[0]])", None), steps[1], inputs='w = ["word"]').steps[1].right is not None
+    tracemalloc.start()
+    with pytest.raises(UserError) as caught:
+        checked(*steps, inputs='w = ["word"]')
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(caught.value.problems) == 1
+    assert peak < 150_000_000
+
+
+def test_many_slips_together_are_bounded_as_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slips of all steps are tried with one budget; without any left, no cause is named."""
+    spent: list[int] = []
+    spend = Budget.spend
+
+    def counted(self: Budget, work: int) -> None:
+        spent.append(work)
+        spend(self, work)
+
+    monkeypatch.setattr(Budget, "spend", counted)
+    steps = [(f"a{at}", "softmax(x @ x.T) @ x", "[[1, 2]]") for at in range(200)]
+    found = checked(*steps, inputs=f"x = {np.ones((25, 25)).tolist()}").steps
+    assert {step.verdict for step in found} == {"wrong"}
+    assert sum(spent) < 8 * MOST_WORK
+
+
 def test_what_is_stated_cannot_ask_for_too_much() -> None:
     steps = ("n", "x", "1000000000"), ("a", "zeros(n)", "[0.0, 0.0]")
     assert [step.verdict for step in checked(*steps, inputs="x = 2").steps] == ["wrong", "right"]
@@ -152,6 +232,8 @@ def test_json_has_no_infinity_and_keeps_the_shape_of_what_is_stated() -> None:
     assert found == {
         "id": "test",
         "title": "test",
+        "score": {"earned": 0.5, "possible": 2},
+        "open": ["a"],
         "steps": [
             {
                 "name": "a",
@@ -162,6 +244,8 @@ def test_json_has_no_infinity_and_keeps_the_shape_of_what_is_stated() -> None:
                 "from_stated": [[1.0, "-inf"], [3.0, 4.0]],
                 "elements": [["right", "right"], [None, "wrong"]],
                 "cause": None,
+                "open": 1,
+                "ours": False,
             },
             {
                 "name": "b",
@@ -172,6 +256,8 @@ def test_json_has_no_infinity_and_keeps_the_shape_of_what_is_stated() -> None:
                 "from_stated": [1.0, 2.0],
                 "elements": [["wrong"], ["wrong", "wrong"]],
                 "cause": "a shape that does not fit: the stated rows differ in length, right is 2",
+                "open": 0,
+                "ours": False,
             },
         ],
     }

@@ -2,110 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import tomllib
 from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from pellucid.worked import CheckedStep, check, read, templates
-from pellucid.worked.examples import read_text
+from tests.worked.students import Student, reach
+from tests.worked.workings import WORKINGS, Values, checked, random_inputs
 
 pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
 
-Array = NDArray[Any]
-Values = dict[str, Any]
-Worked = list[tuple[str, Callable[[Values], Any]]]
-
-
-def softmax_by_rows(scores: Array) -> Array:
-    rows = [[math.exp(score - max(row)) for score in row] for row in np.atleast_2d(scores).tolist()]
-    return np.array([[value / math.fsum(row) for value in row] for row in rows])
-
-
-def positions(length: int, d_model: int) -> Array:
-    wave = (math.sin, math.cos)
-    return np.array(
-        [[wave[i % 2](row / 10000 ** ((i - i % 2) / d_model)) for i in range(d_model)] for row in range(length)]
-    )
-
-
-# Every template worked by other code than the checker's own, a step at a time.
-WORKINGS: dict[str, Worked] = {
-    "softmax": [
-        ("exponentials", lambda v: np.exp(v["scores"])),
-        ("total", lambda v: sum(v["exponentials"])),
-        ("weights", lambda v: v["exponentials"] / v["total"]),
-    ],
-    "attention": [
-        ("scores", lambda v: np.einsum("qd,kd->qk", v["Q"], v["K"])),
-        ("scaled", lambda v: v["scores"] / math.sqrt(v["d_k"])),
-        ("weights", lambda v: softmax_by_rows(v["scaled"])),
-        ("output", lambda v: np.einsum("qk,kd->qd", v["weights"], v["V"])),
-    ],
-    "masked": [
-        ("Q", lambda v: np.einsum("td,de->te", v["X"], v["W_Q"])),
-        ("K", lambda v: np.einsum("td,de->te", v["X"], v["W_K"])),
-        ("V", lambda v: np.einsum("td,de->te", v["X"], v["W_V"])),
-        ("scaled", lambda v: np.einsum("qd,kd->qk", v["Q"], v["K"]) / math.sqrt(v["d_k"])),
-        (
-            "masked",
-            lambda v: np.array(
-                [[x if k <= q else -math.inf for k, x in enumerate(r)] for q, r in enumerate(v["scaled"])]
-            ),
-        ),
-        ("weights", lambda v: softmax_by_rows(v["masked"])),
-        ("output", lambda v: np.einsum("qk,kd->qd", v["weights"], v["V"])),
-    ],
-    "positions": [
-        ("positions", lambda v: positions(int(v["length"]), int(v["d_model"]))),
-        ("embedded", lambda v: v["embeddings"] + v["positions"]),
-    ],
-    "layer-norm": [
-        ("z", lambda v: v["x"] + v["sublayer"]),
-        ("mean", lambda v: sum(v["z"]) / len(v["z"])),
-        ("variance", lambda v: sum((z - sum(v["z"]) / len(v["z"])) ** 2 for z in v["z"]) / len(v["z"])),
-        ("sd", lambda v: np.sqrt(v["variance"])),
-        ("normalised", lambda v: (v["z"] - v["mean"]) / np.float64(v["sd"])),
-        ("output", lambda v: v["gamma"] * v["normalised"] + v["beta"]),
-    ],
-    "feed-forward": [
-        ("first_layer", lambda v: np.einsum("ti,ij->tj", v["x"], v["W1"]) + v["b1"]),
-        ("hidden", lambda v: np.where(v["first_layer"] > 0, v["first_layer"], 0.0)),
-        ("output", lambda v: np.einsum("ti,ij->tj", v["hidden"], v["W2"]) + v["b2"]),
-    ],
-    "greedy": [
-        ("probabilities", lambda v: softmax_by_rows(v["scores"])),
-        ("chosen", lambda v: np.array([row.tolist().index(max(row)) for row in v["probabilities"]])),
-        ("words", lambda v: np.array([v["vocabulary"][int(place)] for place in v["chosen"]])),
-        ("probability", lambda v: math.prod(max(row) for row in v["probabilities"])),
-    ],
-}
 KINDS = st.sampled_from(sorted(WORKINGS))
 SEEDS = st.integers(0, 2**32 - 1)
-FIXED = ("d_k", "length", "d_model", "vocabulary")  # inputs that fix shapes
-
-
-def random_inputs(kind: str, seed: int) -> Values:
-    """The template's inputs with other numbers, of two decimals."""
-    random = np.random.default_rng(seed)
-    return {
-        name: value[()] if name in FIXED else np.round(random.uniform(-3, 3, value.shape), 2)
-        for name, value in read(str(templates()[kind])).inputs.items()
-    }
-
-
-def as_toml(value: Any, digits: int) -> str:
-    if isinstance(value, list | np.ndarray):
-        return "[" + ", ".join(as_toml(item, digits) for item in value) + "]"
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value) if isinstance(value, int | np.integer) else f"{float(value):.{digits}f}"
 
 
 def as_read(value: Any, digits: int) -> Any:
@@ -124,15 +37,6 @@ def work(kind: str, inputs: Values, digits: int, after_rounding: bool, alter: di
             written[name] = (alter or {}).get(name, compute(values))
         values[name] = as_read(written[name], digits) if after_rounding else written[name]
     return written
-
-
-def checked(kind: str, inputs: Values, written: Values, digits: int) -> dict[str, CheckedStep]:
-    """The template as a file with these inputs and statements, checked."""
-    lines = ["[inputs]", *(f"{name} = {as_toml(value, 2)}" for name, value in inputs.items())]
-    for step in tomllib.loads(templates()[kind].read_text(encoding="utf-8"))["steps"]:
-        lines += ["[[steps]]", f'name = "{step["name"]}"', f'expression = "{step["expression"]}"']
-        lines += [f"stated = {as_toml(written[step['name']], digits)}"]
-    return {step.step.name: step for step in check(read_text("\n".join(lines), "test")).steps}
 
 
 def test_there_is_a_working_for_every_template() -> None:
@@ -180,11 +84,16 @@ def altered(kind: str, inputs: Values, written: Values, digits: int, draw: Calla
 
 def find_altered_number(kind: str, seed: int, digits: int, data: st.DataObject) -> None:
     inputs = random_inputs(kind, seed)
-    name, change, place = altered(kind, inputs, work(kind, inputs, digits, True), digits, data.draw)
+    written = work(kind, inputs, digits, True)
+    name, change, place = altered(kind, inputs, written, digits, data.draw)
     steps = checked(kind, inputs, work(kind, inputs, digits, True, {name: change}), digits)
-    right = np.asarray(steps[name].right)
-    if right.dtype.kind == "f":  # by rounding before it, the truth may have come to lie where the change went
-        assume(not abs(right[place] - change[place] if place else right - change) < 2 * 10.0**-digits)
+    right, changed = np.asarray(steps[name].right), np.asarray(change)
+    if right.dtype.kind == "f":  # rounding before it may explain the change, or bring the truth to where it went
+        unit = 10.0**-digits
+        assume(not abs(right[place] - changed[place]) < 2 * unit)
+        student = Student(kind, inputs, dict.fromkeys(written, digits), ROUND_HALF_EVEN, 0)
+        low, high = reach(student, name, written, place)
+        assume(not low - 2 * unit <= changed[place] <= high + 2 * unit)
 
     assert steps[name].verdict == "wrong"
     element = steps[name].elements

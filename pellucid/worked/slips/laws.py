@@ -1,65 +1,27 @@
-"""Why a stated number may be wrong: known slips are tried on the expression, and known laws on the numbers.
-
-A cause is reported only when the slip gives what is stated, or when what is stated breaks the law.
-"""
+"""Laws that numbers must keep: what is stated breaks one, and so cannot be right, whatever was worked."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.worked.evaluator import MOST_WORK, ExpressionError, evaluate, names
-from pellucid.worked.functions import FUNCTIONS, Value
-from pellucid.worked.numbers import Stated, fits, same
-from pellucid.worked.slips import SLIPPED_FUNCTIONS, variants
+from pellucid.worked.evaluator import names
+from pellucid.worked.functions import Value
+from pellucid.worked.numbers import Stated, fits
+from pellucid.worked.slips.working import Working
 
-SLIP_WORK = MOST_WORK // 50  # for each slip tried: there are many
 EXACT, ROUNDING = 1e-9, 1e-2  # how far from 1 the sum of a distribution may lie: computed, and as written
 Places = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Working:
-    """One step computed again: what is right, what follows from the stated steps, and the values behind both."""
-
-    tree: ast.expr
-    right: Value | None
-    from_stated: Value | None
-    true_values: Mapping[str, Value | None]
-    stated_values: Mapping[str, Value | None]
-    misfit: str  # why the true values do not go together in this step; empty when they do
-
-
-def cause_of(stated: Stated, wrong: Places, working: Working) -> str | None:
-    """The likely cause of a wrong step: a slip that explains every number of it comes before a law that is broken."""
-    if cause := slip_that_explains(stated, working) or shape_that_does_not_fit(stated, working):
-        return cause
+def broken_law(stated: Stated, wrong: Places, working: Working) -> str | None:
     if stated.values is None or stated.values.dtype.kind != "f":
         return None  # the laws are about numbers
     laws = (copied_row, no_distribution, outside_the_range, broken_symmetry, no_angle)
     causes = (law(stated.values, stated.unit, wrong, working) for law in laws)
     return next(filter(None, causes), None)
-
-
-def slip_that_explains(stated: Stated, working: Working) -> str | None:
-    """The first slip that gives every number stated, worked from the stated steps or from the true ones."""
-    if fits_all(stated, working.right):
-        return None  # a slip without effect would explain it
-    sources = [working.stated_values]
-    if working.from_stated is None or not same(working.right, working.from_stated):
-        sources.append(working.true_values)
-    for cause, tree in variants(working.tree):
-        if any(fits_all(stated, _value(tree, values)) for values in sources):
-            return cause
-    return None
-
-
-def fits_all(stated: Stated, value: Value | None) -> bool:
-    return stated.values is not None and bool(stated.within_one(value)[stated.known].all())
 
 
 def shape_that_does_not_fit(stated: Stated | None, working: Working) -> str | None:
@@ -87,7 +49,7 @@ def copied_row(stated: Value, _: Value, wrong: Places, working: Working) -> str 
     rows = np.atleast_2d(stated)
     sources = {"": rows}
     for name in dict.fromkeys(name.id for name in names(working.tree)):
-        value = working.stated_values.get(name)
+        value = working.value(ast.Name(name, col_offset=0))
         if value is not None and value.dtype.kind == "f" and value.ndim in (1, 2) and value.shape[-1] > 1:
             sources[name] = np.atleast_2d(value)
     for place in np.flatnonzero(np.atleast_2d(wrong).any(axis=1)):
@@ -132,12 +94,12 @@ def _averaged(working: Working) -> Value | None:
     """The values (rows) that a step averages: V in `weights @ V`, x in `mean(x)`."""
     match working.tree:
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-            weights, values = (_value(side, working.stated_values) for side in (left, right))
+            weights, values = (working.value(side) for side in (left, right))
             if weights is None or values is None or values.ndim > 2 or not _distributions(weights, ROUNDING):
                 return None
             return values
         case ast.Call(func=ast.Name(id="mean"), args=[argument], keywords=[]):
-            values = _value(argument, working.stated_values)
+            values = working.value(argument)
             return None if values is None else values.reshape(-1)
     return None
 
@@ -165,7 +127,7 @@ def no_angle(stated: Value, unit: Value, wrong: Places, working: Working) -> str
             rest = right
         case _:
             return None
-    before = _value(rest, working.stated_values)
+    before = working.value(rest)
     if before is None or not fits(stated, before) or before.shape[-1:] < (2,):
         return None
     added = stated - before
@@ -176,15 +138,6 @@ def no_angle(stated: Value, unit: Value, wrong: Places, working: Working) -> str
         pair = f"{sines[tuple(place)]:.4g} and {cosines[tuple(place)]:.4g}"
         return f"no position adds this: {pair} are not the sine and the cosine of one angle"
     return None
-
-
-def _value(tree: ast.expr, values: Mapping[str, Value | None]) -> Value | None:
-    """The value of a tree in which a slip may stand; None when these values do not go with it."""
-    known = {name: value for name, value in values.items() if value is not None}
-    try:
-        return evaluate(tree, known, {**FUNCTIONS, **SLIPPED_FUNCTIONS}, SLIP_WORK)
-    except ExpressionError:
-        return None
 
 
 def _distributions(value: Value, tolerance: float) -> bool:
