@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,18 @@ def explain(
     engine: Engine,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="write an interactive report")] = None,
     png: Annotated[Path | None, typer.Option(metavar="DIR", help="write pictures of heads, alignment and beam")] = None,
+    formulas: Annotated[bool, typer.Option("--formulas", help="print the formulas of the model instead")] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PART", help="switch off a part, such as encoder.2.head.1, mask, scale, positions"),
+    ] = None,
+    intervene: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="change the sentence: swap=0,1 (words), target.2=WORD (forced)"),
+    ] = None,
+    cell: Annotated[
+        str | None, typer.Option(metavar="VALUE.INDEX", help="print one number with its computation, as JSON")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show one translation from the inside. Tokens, attention weights, the probabilities of each step, the beam.
@@ -36,7 +49,8 @@ def explain(
 
     if text == "-":
         text = standard_input().read().decode(errors="replace")
-    trace = trace_of(load(model, **engine), text, source, target, target_text=target_text)
+    changes = [*(f"{part}=0" for part in without or ()), *(intervene or ())]
+    trace = trace_of(load(model, **engine), text, source, target, target_text=target_text, intervene=changes)
     if html is not None:
         write_file(html, trace.to_html())
     if png is not None:
@@ -44,11 +58,13 @@ def explain(
 
         for path in draw(trace, png):
             typer.echo(f"wrote {path}", err=True)
-    if as_json:
+    if cell is not None:
+        typer.echo(json.dumps((trace.changed or trace).open_at(cell)))
+    elif as_json:
         typer.echo(trace.to_json())
     elif html is None and png is None:
         from rich.console import Console
 
-        from pellucid.terminal.trace import print_trace
+        from pellucid.terminal.trace import print_formulas, print_trace
 
-        print_trace(trace, Console(highlight=False))
+        (print_formulas if formulas else print_trace)(trace, Console(highlight=False))

@@ -17,7 +17,11 @@ from pellucid.nn.taps import Tapped
 
 def attention_scores(q: Tensor, k: Tensor, keep: Tensor | None = None) -> Tensor:
     """Q K^T / sqrt(d_k), and -inf where a query may not attend to a key: (batch, heads, query, key)."""
-    scores = q @ k.transpose(-2, -1) / sqrt(q.shape[-1])
+    return masked(q @ k.transpose(-2, -1) / sqrt(q.shape[-1]), keep)
+
+
+def masked(scores: Tensor, keep: Tensor | None) -> Tensor:
+    """-inf where a query may not attend to a key."""
     return scores if keep is None else scores.masked_fill(~keep, float("-inf"))
 
 
@@ -40,7 +44,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None = None) -> tu
 class MultiHeadAttention(Tapped):
     """Heads of size d_model / heads side by side, joined and projected. Fewer key heads: groups of queries share."""
 
-    tap_names = ("query", "key", "value", "scores", "weights", "heads", "output")
+    tap_names = ("query", "key", "value", "products", "scores", "weights", "heads", "output")
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -71,9 +75,7 @@ class MultiHeadAttention(Tapped):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | None) -> Tensor:
         """All heads at once, joined and projected: (batch, query, d_model)."""
-        self.show("query", query)
-        self.show("key", key)
-        self.show("value", value)
+        query, key, value = self.show("query", query), self.show("key", key), self.show("value", value)
         if self.key_heads < self.heads:
             group = self.heads // self.key_heads
             key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
@@ -82,19 +84,15 @@ class MultiHeadAttention(Tapped):
         else:
             heads = self._explicit(query, key, value, keep)
         # (batch, heads, query, d_head) -> (batch, query, d_model)
-        output: Tensor = self.output(heads.transpose(1, 2).flatten(2))
-        self.show("output", output)
-        return output
+        return self.show("output", self.output(heads.transpose(1, 2).flatten(2)))
 
     def _explicit(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | None) -> Tensor:
         """The formula step by step, for taps and for dropout of the weights, which the fused kernel does slowly."""
-        scores = attention_scores(query, key, keep)
-        weights = attention_weights(scores, keep)
-        heads: Tensor = self.dropout(weights) @ value
-        self.show("scores", scores)
-        self.show("weights", weights)
-        self.show("heads", heads)
-        return heads
+        products = self.show("products", attention_scores(query, key))
+        scores = self.show("scores", masked(products, keep))
+        # The scores, which a tap may have changed, say who may be attended to.
+        weights = self.show("weights", attention_weights(scores, None if keep is None else scores > float("-inf")))
+        return self.show("heads", self.dropout(weights) @ value)
 
     def _split(self, x: Tensor, heads: int) -> Tensor:
         """(batch, length, heads * d_head) -> (batch, heads, length, d_head)."""

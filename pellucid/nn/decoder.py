@@ -81,7 +81,7 @@ class DecoderLayer(nn.Module):
 class Decoder(Tapped):
     """Embedded target (batch, target, d_model) and memory -> features (batch, target, d_model)."""
 
-    tap_names = ("output",)
+    tap_names: tuple[str, ...] = ("output",)
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -89,12 +89,14 @@ class Decoder(Tapped):
         self.input = Input(config)
         self.layers = layers_of(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.norm = make_norm(config) if config.norm_place == "pre" else None
+        if config.positions == "rotary":
+            self.tap_names = ("angles", "output")
 
     def forward(self, embedded: Tensor, real: Tensor | None, memory: Tensor, source_real: Tensor) -> Tensor:
         """The whole shifted target at once, under the causal mask."""
         x = self.input(embedded, real=real)
         keep, memory_keep = causal(x.shape[1], x.device), padding(source_real)
-        rotation = rotation_of(self.config, 0, x)
+        rotation = rotation_of(self, self.config, 0, x)
         for layer in self.layers:
             x = layer(x, real, keep, layer.cross_attention.keys_values(memory), memory_keep, rotation)
         return self._finish(x, real)
@@ -109,7 +111,7 @@ class Decoder(Tapped):
         """(sentences, beam, d_model) -> features of the same shape, and the longer cache."""
         sentences, beam, d_model = embedded.shape
         rows = embedded.view(sentences * beam, 1, d_model)  # each hypothesis is a row of one token
-        rotation = rotation_of(self.config, cache.length, rows)
+        rotation = rotation_of(self, self.config, cache.length, rows)
         x = self.input(rows, cache.length).view(sentences, beam, d_model)  # side by side again
         past = []
         for layer, old, memory in zip(self.layers, cache.past, cache.memory, strict=True):
@@ -120,5 +122,4 @@ class Decoder(Tapped):
     def _finish(self, x: Tensor, real: Tensor | None) -> Tensor:
         if self.norm is not None:
             x = self.norm(x, real)
-        self.show("output", x)
-        return x
+        return self.show("output", x)

@@ -45,15 +45,13 @@ class Input(Tapped):
 
     def forward(self, embedded: Tensor, start: int = 0, real: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), the first token at position `start`."""
+        x = self.show("embedding", embedded)
         position = self._position(start, start + embedded.shape[1], embedded)
-        x = embedded if position is None else embedded + position
+        if position is not None:
+            x = x + self.show("position", position)
         if self.norm is not None:
             x = self.norm(x, real)
-        self.show("embedding", embedded)
-        if position is not None:
-            self.show("position", position)
-        self.show("output", x)
-        dropped: Tensor = self.dropout(x)
+        dropped: Tensor = self.dropout(self.show("output", x))
         return dropped
 
     def _position(self, start: int, end: int, like: Tensor) -> Tensor | None:
@@ -81,6 +79,4 @@ class Output(Tapped):
         self.bias = nn.Parameter(torch.zeros(config.target_tokens)) if config.output_bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        logits = functional.linear(x, self.weight, self.bias)
-        self.show("logits", logits)
-        return logits
+        return self.show("logits", functional.linear(x, self.weight, self.bias))

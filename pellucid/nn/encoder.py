@@ -13,7 +13,7 @@ from pellucid.nn.embedding import Input
 from pellucid.nn.feed_forward import FeedForward
 from pellucid.nn.masks import padding
 from pellucid.nn.norms import make_norm
-from pellucid.nn.positions import Rotation
+from pellucid.nn.positions import Rotation, angles
 from pellucid.nn.residual import Residual
 from pellucid.nn.taps import Tapped
 
@@ -41,7 +41,7 @@ class EncoderLayer(nn.Module):
 class Encoder(Tapped):
     """Embedded source (batch, source, d_model) -> memory of the same shape."""
 
-    tap_names = ("output",)
+    tap_names: tuple[str, ...] = ("output",)
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -49,16 +49,17 @@ class Encoder(Tapped):
         self.input = Input(config)
         self.layers = layers_of(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.norm = make_norm(config) if config.norm_place == "pre" else None
+        if config.positions == "rotary":
+            self.tap_names = ("angles", "output")
 
     def forward(self, embedded: Tensor, real: Tensor) -> Tensor:
         x: Tensor = self.input(embedded, real=real)
-        keep, rotation = padding(real), rotation_of(self.config, 0, x)
+        keep, rotation = padding(real), rotation_of(self, self.config, 0, x)
         for layer in self.layers:
             x = layer(x, real, keep, rotation)
         if self.norm is not None:
             x = self.norm(x, real)
-        self.show("output", x)
-        return x
+        return self.show("output", x)
 
 
 def layers_of(layers: Iterable[Layer]) -> list[Layer]:
@@ -66,8 +67,9 @@ def layers_of(layers: Iterable[Layer]) -> list[Layer]:
     return cast(list[Layer], nn.ModuleList(layers))
 
 
-def rotation_of(config: ModelConfig, start: int, x: Tensor) -> Rotation | None:
+def rotation_of(stack: Tapped, config: ModelConfig, start: int, x: Tensor) -> Rotation | None:
     """The rotation of the positions of x (batch, length, d_model), the first of them `start`."""
     if config.positions != "rotary":
         return None
-    return Rotation.of(start, start + x.shape[1], config.d_head, config.position_layout, x)
+    angle = stack.show("angles", angles(start, start + x.shape[1], config.d_head))
+    return Rotation.of(angle, config.position_layout, x)

@@ -38,7 +38,5 @@ class FeedForward(Tapped):
         hidden = self.activation(self.wide(x))
         if self.gate is not None:
             hidden = hidden * self.gate(x)
-        output: Tensor = self.narrow(self.dropout(hidden))
-        self.show("hidden", hidden)
-        self.show("output", output)
-        return output
+        hidden = self.show("hidden", hidden)
+        return self.show("output", self.narrow(self.dropout(hidden)))

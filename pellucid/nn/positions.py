@@ -33,8 +33,7 @@ class Rotation(NamedTuple):
     layout: PositionLayout
 
     @classmethod
-    def of(cls, start: int, end: int, d_head: int, layout: PositionLayout, like: Tensor) -> Rotation:
-        angle = angles(start, end, d_head)
+    def of(cls, angle: Tensor, layout: PositionLayout, like: Tensor) -> Rotation:
         return cls(angle.cos().to(like), angle.sin().to(like), layout)
 
     def turn(self, x: Tensor) -> Tensor:

@@ -27,11 +27,8 @@ class Residual(Tapped):
 
     def after(self, x: Tensor, output: Tensor, real: Tensor | None = None) -> Tensor:
         """What the next sublayer gets."""
-        x = x + self.dropout(output)
-        self.show("sum", x)
+        x = self.show("sum", x + self.dropout(output))
         return x if self.pre else self._norm(x, real)
 
     def _norm(self, x: Tensor, real: Tensor | None) -> Tensor:
-        normed: Tensor = self.norm(x, real)
-        self.show("norm", normed)
-        return normed
+        return self.show("norm", self.norm(x, real))

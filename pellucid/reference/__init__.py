@@ -1,5 +1,6 @@
 """The model in plain NumPy float64: the oracle of every engine and the source of every trace."""
 
+from pellucid.reference.cache import Cache
 from pellucid.reference.functions import (
     attention,
     attention_scores,
@@ -17,7 +18,7 @@ from pellucid.reference.functions import (
     sinusoidal,
     softmax,
 )
-from pellucid.reference.model import Cache, Transformer
+from pellucid.reference.model import Transformer
 
 __all__ = [
     "Cache",

@@ -39,7 +39,11 @@ def log_softmax(x: ArrayLike, axis: int = -1) -> Array:
 def attention_scores(q: ArrayLike, k: ArrayLike, keep: ArrayLike | None = None) -> Array:
     """Q K^T / sqrt(d_k), and -inf where a query may not attend to a key: (batch, heads, query, key)."""
     q, k = np.asarray(q, np.float64), np.asarray(k, np.float64)
-    scores: Array = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    return masked(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]), keep)
+
+
+def masked(scores: Array, keep: ArrayLike | None) -> Array:
+    """-inf where a query may not attend to a key."""
     return scores if keep is None else np.where(keep, scores, -np.inf)
 
 
@@ -92,9 +96,13 @@ def sinusoidal(length: int, d_model: int, layout: Literal["interleaved", "halves
 
 
 def rotate(x: ArrayLike, positions: ArrayLike, layout: Literal["interleaved", "halves"] = "interleaved") -> Array:
-    """Rotary positions: turn each pair of features by its angle. x is (..., length, head size)."""
+    """Rotary positions: turn each pair of features by the angle of its position. x is (..., length, head size)."""
     x = np.asarray(x, np.float64)
-    angle = angles(positions, x.shape[-1])
+    return turn(x, angles(positions, x.shape[-1]), layout)
+
+
+def turn(x: Array, angle: Array, layout: Literal["interleaved", "halves"]) -> Array:
+    """Turn each pair of features of x, (..., length, head size), by its angle, (length, head size / 2)."""
     cos, sin = np.cos(angle), np.sin(angle)
     if layout == "halves":
         first, second = np.split(x, 2, axis=-1)

@@ -1,12 +1,13 @@
 """The whole model in NumPy float64, written to be read beside the paper: slow, plain, and the oracle of every engine.
 
-Each intermediate value can be recorded under a name, the same names as the taps of `pellucid.nn`.
+Each intermediate value passes through a tap under its name, the same names as those of `pellucid.nn`. A tap may record
+the value, or return another in its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -16,46 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from pellucid.config import ModelConfig
 from pellucid.model_directory import ModelDirectory
 from pellucid.reference import functions as f
+from pellucid.reference.cache import Cache
 from pellucid.reference.functions import Array, Mask
+from pellucid.reference.taps import Tap, no_tap, within
 from pellucid.text.ids import check_ids, check_length
-
-Record = Callable[[str, Array], None]
-
-
-def no_record(_name: str, _value: Array) -> None:
-    """The record of a pass whose values are not needed."""
-
-
-def within(record: Record, place: str) -> Record:
-    """A record whose names stand below `place`."""
-    return record if record is no_record else lambda name, value: record(f"{place}.{name}", value)
-
-
-@dataclass(frozen=True)
-class Cache:
-    """What the decoder keeps between two steps. Keys and values of the source are held once per sentence."""
-
-    memory_keys: list[Array]  # per layer (sentences, key heads, source, d_head)
-    memory_values: list[Array]
-    memory_keep: Mask  # (sentences, 1, 1, source)
-    keys: list[Array]  # per layer (sentences, beam, key heads, target so far, d_head)
-    values: list[Array]
-
-    @property
-    def length(self) -> int:
-        """Tokens decoded so far."""
-        return int(self.keys[0].shape[3])
-
-    def select(self, sentences: ArrayLike, beams: ArrayLike) -> Cache:
-        """The cache of some sentences (kept,), their hypotheses taken from `beams` (kept, new beam)."""
-        rows, columns = np.asarray(sentences), np.asarray(beams)
-        return Cache(
-            [keys[rows] for keys in self.memory_keys],
-            [values[rows] for values in self.memory_values],
-            self.memory_keep[rows],
-            [keys[rows[:, None], columns] for keys in self.keys],
-            [values[rows[:, None], columns] for values in self.values],
-        )
 
 
 class Transformer:
@@ -73,41 +38,39 @@ class Transformer:
 
     # --- the model -------------------------------------------------------------------------------------------------
 
-    def encode(self, source: ArrayLike, source_real: ArrayLike, record: Record = no_record) -> Array:
+    def encode(self, source: ArrayLike, source_real: ArrayLike, tap: Tap = no_tap) -> Array:
         """Source ids (batch, source) -> memory (batch, source, d_model)."""
         source, real = np.asarray(source), np.asarray(source_real, np.bool_)
         check_ids("source", source, self.config.source_tokens)
-        record = within(record, "encoder")
-        x = self._input("encoder", self._embed("source", source), 0, record)
+        tap = within(tap, "encoder")
+        x = self._input("encoder", self._embed("source", source), 0, tap)
+        angles = self._angles(0, source.shape[1], tap)
         visible = real[:, None, None, :]  # (batch, 1, 1, source): every query sees every real token
         for layer in range(self.config.encoder_layers):
-            name, note = f"encoder.layers.{layer}", within(record, f"layers.{layer}")
-            x, _, _ = self._self_attention(name, x, visible, note)
-            x = self._feed_forward(name, x, note)
-        return self._output_norm("encoder", x, record)
+            name, inner = f"encoder.layers.{layer}", within(tap, f"layers.{layer}")
+            x, _, _ = self._self_attention(name, x, visible, angles, inner)
+            x = self._feed_forward(name, x, inner)
+        return self._output_norm("encoder", x, tap)
 
-    def decode(
-        self, target_in: ArrayLike, memory: ArrayLike, source_real: ArrayLike, record: Record = no_record
-    ) -> Array:
+    def decode(self, target_in: ArrayLike, memory: ArrayLike, source_real: ArrayLike, tap: Tap = no_tap) -> Array:
         """The whole shifted target at once under the causal mask: logits (batch, target, vocabulary)."""
         target, memory = np.asarray(target_in), np.asarray(memory, np.float64)
         check_ids("target", target, self.config.target_tokens)
-        outer, record = record, within(record, "decoder")
-        x = self._input("decoder", self._embed("target", target), 0, record)
+        outer, tap = tap, within(tap, "decoder")
+        x = self._input("decoder", self._embed("target", target), 0, tap)
+        angles = self._angles(0, target.shape[1], tap)
         visible = f.causal(target.shape[1])[None, None]  # (1, 1, target, target)
         source_visible = np.asarray(source_real, np.bool_)[:, None, None, :]  # (batch, 1, 1, source)
         for layer in range(self.config.decoder_layers):
-            name, note = f"decoder.layers.{layer}", within(record, f"layers.{layer}")
-            x, _, _ = self._self_attention(name, x, visible, note)
-            x = self._cross_attention(name, x, *self._memory_keys_values(name, memory), source_visible, note)
-            x = self._feed_forward(name, x, note)
-        return self._logits(self._output_norm("decoder", x, record), outer)
+            name, inner = f"decoder.layers.{layer}", within(tap, f"layers.{layer}")
+            x, _, _ = self._self_attention(name, x, visible, angles, inner)
+            x = self._cross_attention(name, x, *self._memory_keys_values(name, memory), source_visible, inner)
+            x = self._feed_forward(name, x, inner)
+        return self._logits(self._output_norm("decoder", x, tap), outer)
 
-    def forward(
-        self, source: ArrayLike, source_real: ArrayLike, target_in: ArrayLike, record: Record = no_record
-    ) -> Array:
+    def forward(self, source: ArrayLike, source_real: ArrayLike, target_in: ArrayLike, tap: Tap = no_tap) -> Array:
         """Both stacks: logits (batch, target, vocabulary)."""
-        return self.decode(target_in, self.encode(source, source_real, record), source_real, record)
+        return self.decode(target_in, self.encode(source, source_real, tap), source_real, tap)
 
     def start(self, memory: ArrayLike, source_real: ArrayLike) -> Cache:
         """The cache before the first step: one empty hypothesis a sentence."""
@@ -117,35 +80,36 @@ class Transformer:
         empty = [np.zeros((len(memory), 1, self.config.key_heads, 0, self.config.d_head))] * len(names)
         return Cache(list(keys), list(values), real[:, None, None, :], empty, empty)
 
-    def step(self, tokens: ArrayLike, cache: Cache, record: Record = no_record) -> tuple[Array, Cache]:
+    def step(self, tokens: ArrayLike, cache: Cache, tap: Tap = no_tap) -> tuple[Array, Cache]:
         """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
         tokens = np.asarray(tokens)
         check_ids("target", tokens, self.config.target_tokens)
         sentences, beam = tokens.shape
-        outer, record = record, within(record, "decoder")
+        outer, tap = tap, within(tap, "decoder")
         ids = tokens.reshape(sentences * beam, 1)  # each hypothesis is a row of one token
-        x = self._input("decoder", self._embed("target", ids), cache.length, record)
+        x = self._input("decoder", self._embed("target", ids), cache.length, tap)
+        angles = self._angles(cache.length, 1, tap)
         all_keys, all_values = [], []
         for layer in range(self.config.decoder_layers):
-            name, note = f"decoder.layers.{layer}", within(record, f"layers.{layer}")
+            name, inner = f"decoder.layers.{layer}", within(tap, f"layers.{layer}")
             # (sentences, beam, key heads, so far, d_head) -> (sentences * beam, key heads, so far, d_head)
             rows = (sentences * beam, *cache.keys[layer].shape[2:])
             past = cache.keys[layer].reshape(rows), cache.values[layer].reshape(rows)
-            x, keys, values = self._self_attention(name, x, None, note, *past)
+            x, keys, values = self._self_attention(name, x, None, angles, inner, *past)
             all_keys.append(keys.reshape(sentences, beam, *keys.shape[1:]))
             all_values.append(values.reshape(sentences, beam, *values.shape[1:]))
             x = x.reshape(sentences, beam, self.config.d_model)  # the beam is the query axis of cross-attention
             memory = cache.memory_keys[layer], cache.memory_values[layer]
-            x = self._cross_attention(name, x, *memory, cache.memory_keep, note)
-            x = self._feed_forward(name, x, note)
+            x = self._cross_attention(name, x, *memory, cache.memory_keep, inner)
+            x = self._feed_forward(name, x, inner)
             x = x.reshape(sentences * beam, 1, self.config.d_model)
         x = x.reshape(sentences, beam, self.config.d_model)
-        logits = self._logits(self._output_norm("decoder", x, record), outer)
+        logits = self._logits(self._output_norm("decoder", x, tap), outer)
         return logits, replace(cache, keys=all_keys, values=all_values)
 
-    def lens(self, x: ArrayLike) -> Array:
+    def lens(self, x: ArrayLike, tap: Tap = no_tap) -> Array:
         """The logits that the output makes of what any decoder layer hands on: what that layer would have said."""
-        return self._logits(self._output_norm("decoder", np.asarray(x, np.float64), no_record), no_record)
+        return self._logits(self._output_norm("decoder", np.asarray(x, np.float64), within(tap, "decoder")), tap)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
@@ -156,35 +120,37 @@ class Transformer:
         embedded: Array = self.weights[f"{name}_embedding.weight"][ids] * scale
         return embedded
 
-    def _input(self, stack: str, embedded: Array, start: int, record: Record) -> Array:
+    def _input(self, stack: str, embedded: Array, start: int, tap: Tap) -> Array:
         """Embedding plus position, from position `start` on: what the first layer sees."""
-        note = within(record, "input")
-        note("embedding", embedded)
+        tap = within(tap, "input")
+        x = tap("embedding", embedded)
         end = start + embedded.shape[1]
         check_length(end, self.config)
-        x = embedded
         table: Array | None = None
         if self.config.positions == "learned":
             table = self.weights[f"{stack}.input.positions.weight"]
         elif self.config.positions == "sinusoidal":
             table = f.sinusoidal(end, self.config.d_model, self.config.position_layout)
         if table is not None:
-            note("position", table[start:end])
-            x = embedded + table[start:end]
+            x = x + tap("position", table[start:end])
         if self.config.embedding_norm:
             x = self._norm(f"{stack}.input.norm", x)
-        note("output", x)
-        return x
+        return tap("output", x)
 
-    def _queries_keys_values(self, name: str, x: Array, start: int) -> tuple[Array, Array, Array]:
+    def _angles(self, start: int, length: int, tap: Tap) -> Array | None:
+        """By how much rotary positions turn each pair of features: (length, d_head / 2)."""
+        if self.config.positions != "rotary":
+            return None
+        return tap("angles", f.angles(np.arange(start, start + length), self.config.d_head))
+
+    def _queries_keys_values(self, name: str, x: Array, angles: Array | None) -> tuple[Array, Array, Array]:
         """Projections of a sequence, turned by their positions if these are rotary: (batch, heads, length, d_head)."""
         query = f.split_heads(self._linear(f"{name}.query", x), self.config.heads)
         key = f.split_heads(self._linear(f"{name}.key", x), self.config.key_heads)
         value = f.split_heads(self._linear(f"{name}.value", x), self.config.key_heads)
-        if self.config.positions == "rotary":
-            places = np.arange(start, start + x.shape[1])
-            query = f.rotate(query, places, self.config.position_layout)
-            key = f.rotate(key, places, self.config.position_layout)
+        if angles is not None:
+            query = f.turn(query, angles, self.config.position_layout)
+            key = f.turn(key, angles, self.config.position_layout)
         return query, key, value
 
     def _memory_keys_values(self, name: str, memory: Array) -> tuple[Array, Array]:
@@ -193,73 +159,61 @@ class Transformer:
         value = self._linear(f"{name}.cross_attention.value", memory)
         return f.split_heads(key, self.config.key_heads), f.split_heads(value, self.config.key_heads)
 
-    def _attend(self, name: str, query: Array, key: Array, value: Array, keep: Mask | None, record: Record) -> Array:
+    def _attend(self, name: str, query: Array, key: Array, value: Array, keep: Mask | None, tap: Tap) -> Array:
         """Attention of all heads, joined and projected: (batch, query, d_model)."""
-        for word, values in (("query", query), ("key", key), ("value", value)):
-            record(word, values)
+        query, key, value = tap("query", query), tap("key", key), tap("value", value)
         group = self.config.heads // self.config.key_heads  # so many query heads share a head of keys and values
         key, value = np.repeat(key, group, axis=1), np.repeat(value, group, axis=1)
-        record("scores", f.attention_scores(query, key, keep))
-        heads, weights = f.attention(query, key, value, keep)
-        record("weights", weights)
-        record("heads", heads)
-        output = self._linear(f"{name}.output", f.join_heads(heads))
-        record("output", output)
-        return output
+        products = tap("products", f.attention_scores(query, key))
+        scores = tap("scores", f.masked(products, keep))
+        weights = tap("weights", f.softmax(scores))
+        heads = tap("heads", weights @ value)
+        return tap("output", self._linear(f"{name}.output", f.join_heads(heads)))
 
     def _self_attention(
-        self, name: str, x: Array, keep: Mask | None, record: Record, *past: Array
+        self, name: str, x: Array, keep: Mask | None, angles: Array | None, tap: Tap, *past: Array
     ) -> tuple[Array, Array, Array]:
         """The sequence looks at itself, and at the `past` keys and values of earlier steps; returns these, longer."""
         place, residual = f"{name}.self_attention", f"{name}.self_attention_residual"
-        h = self._before(residual, x, record)
-        query, key, value = self._queries_keys_values(place, h, start=past[0].shape[2] if past else 0)
+        h = self._before(residual, x, tap)
+        query, key, value = self._queries_keys_values(place, h, angles)
         if past:
             # (batch, key heads, target so far, d_head) and the new ones behind them
             key, value = np.concatenate([past[0], key], axis=2), np.concatenate([past[1], value], axis=2)
-        output = self._attend(place, query, key, value, keep, within(record, "self_attention"))
-        return self._after(residual, x, output, record), key, value
+        output = self._attend(place, query, key, value, keep, within(tap, "self_attention"))
+        return self._after(residual, x, output, tap), key, value
 
-    def _cross_attention(self, name: str, x: Array, key: Array, value: Array, keep: Mask, record: Record) -> Array:
+    def _cross_attention(self, name: str, x: Array, key: Array, value: Array, keep: Mask, tap: Tap) -> Array:
         """Queries from the decoder; keys and values from the top of the encoder."""
         place, residual = f"{name}.cross_attention", f"{name}.cross_attention_residual"
-        h = self._before(residual, x, record)
+        h = self._before(residual, x, tap)
         query = f.split_heads(self._linear(f"{place}.query", h), self.config.heads)
-        output = self._attend(place, query, key, value, keep, within(record, "cross_attention"))
-        return self._after(residual, x, output, record)
+        output = self._attend(place, query, key, value, keep, within(tap, "cross_attention"))
+        return self._after(residual, x, output, tap)
 
-    def _feed_forward(self, name: str, x: Array, record: Record) -> Array:
+    def _feed_forward(self, name: str, x: Array, tap: Tap) -> Array:
         """activation(x W1 + b1) W2 + b2, position by position; swiglu: (silu(x W1 + b1) * (x W3 + b3)) W2 + b2."""
         place, residual = f"{name}.feed_forward", f"{name}.feed_forward_residual"
-        note = within(record, "feed_forward")
-        h = self._before(residual, x, record)
+        h = self._before(residual, x, tap)
         activation = {"relu": f.relu, "gelu": f.gelu, "silu": f.silu, "swiglu": f.silu}[self.config.activation]
         hidden = activation(self._linear(f"{place}.wide", h))
         if self.config.activation == "swiglu":
             hidden = hidden * self._linear(f"{place}.gate", h)
-        note("hidden", hidden)
-        output = self._linear(f"{place}.narrow", hidden)
-        note("output", output)
-        return self._after(residual, x, output, record)
+        hidden = tap("feed_forward.hidden", hidden)
+        output = tap("feed_forward.output", self._linear(f"{place}.narrow", hidden))
+        return self._after(residual, x, output, tap)
 
-    def _before(self, name: str, x: Array, record: Record) -> Array:
+    def _before(self, name: str, x: Array, tap: Tap) -> Array:
         """What a sublayer reads: x itself (post-norm, as in the paper) or norm(x) (pre-norm)."""
         if self.config.norm_place == "post":
             return x
-        x = self._norm(f"{name}.norm", x)
-        within(record, name.rsplit(".", 1)[-1])("norm", x)
-        return x
+        return within(tap, name.rsplit(".", 1)[-1])("norm", self._norm(f"{name}.norm", x))
 
-    def _after(self, name: str, x: Array, output: Array, record: Record) -> Array:
+    def _after(self, name: str, x: Array, output: Array, tap: Tap) -> Array:
         """norm(x + sublayer(x)) as in the paper, or x + sublayer(norm(x))."""
-        note = within(record, name.rsplit(".", 1)[-1])
-        total = x + output
-        note("sum", total)
-        if self.config.norm_place == "pre":
-            return total
-        x = self._norm(f"{name}.norm", total)
-        note("norm", x)
-        return x
+        tap = within(tap, name.rsplit(".", 1)[-1])
+        total = tap("sum", x + output)
+        return total if self.config.norm_place == "pre" else tap("norm", self._norm(f"{name}.norm", total))
 
     def _norm(self, name: str, x: Array) -> Array:
         gamma = self.weights[f"{name}.weight"]
@@ -271,19 +225,17 @@ class Transformer:
         mean, variance = self.weights[f"{name}.running_mean"], self.weights[f"{name}.running_variance"]
         return f.batch_norm(x, mean, variance, gamma, beta)
 
-    def _output_norm(self, stack: str, x: Array, record: Record) -> Array:
+    def _output_norm(self, stack: str, x: Array, tap: Tap) -> Array:
         """Pre-norm leaves the last sum unnormalised, so the stack ends with a norm of its own."""
         if self.config.norm_place == "pre":
             x = self._norm(f"{stack}.norm", x)
-        record("output", x)
-        return x
+        return tap("output", x)
 
-    def _logits(self, x: Array, record: Record) -> Array:
+    def _logits(self, x: Array, tap: Tap) -> Array:
         """Scores over the vocabulary, by the embedding itself when it is tied."""
         name = {"all": "source_embedding", "decoder": "target_embedding", "none": "output"}[self.config.tie]
         logits = f.linear(x, self.weights[f"{name}.weight"], self.weights.get("output.bias"))
-        within(record, "output")("logits", logits)
-        return logits
+        return tap("output.logits", logits)
 
     def _linear(self, name: str, x: Array) -> Array:
         return f.linear(x, self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias"))

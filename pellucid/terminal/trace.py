@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, Group, RenderableType
@@ -12,6 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from pellucid.terminal.encoding import printable
+from pellucid.tracing.formulas import Formula
 from pellucid.tracing.trace import ATTENTIONS, Attention, Beam, DecodingStep, Head, Node, Token, Trace
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -30,13 +32,34 @@ def print_trace(trace: Trace, console: Console) -> None:
         console.print(printable(block, console))
 
 
+def print_formulas(trace: Trace, console: Console) -> None:
+    """The formulas of the model, with the shapes of what they give; of each stack's layers the first."""
+    for place, group in groupby((each for each in trace.formulas if not each.layer), key=_place):
+        console.print(printable(_section(place, ""), console))
+        for formula in group:
+            shape = "×".join(map(str, formula.shape)) or "number"
+            console.print(printable(Text.assemble(f"  {formula}", (f"   {shape}", "dim")), console))
+
+
+def _place(formula: Formula) -> str:
+    layer = "" if formula.layer is None else ", first layer"
+    return f"{formula.stack.capitalize()}{layer}: {formula.sublayer.replace('_', '-')}"
+
+
 def _blocks(trace: Trace, width: int) -> Iterator[RenderableType]:
-    direction = f"{trace.source} → {trace.target}, " if trace.source else ""
+    detected = " (detected)" if trace.detected else ""
+    direction = f"{trace.source}{detected} → {trace.target}, " if trace.source else ""
     yield Text.assemble((trace.text, "bold"), ("  →  ", "dim"), (trace.translation, "bold"))
     given = "the target was given" if trace.given else f"translated by {trace.engine}"
     yield Text(f"{direction}model {trace.model}, {given}, every number by the reference", "dim")
     for note in trace.notes:
         yield Text(f"note: {note}", "yellow")
+    scores = (
+        f"{each.score:z.3f} by {each.engine} ({each.compute_type}, {each.vocabulary} tokens)" for each in trace.scores
+    )
+    yield Text(f"score {', '.join(scores)}", "dim")
+    if trace.changed:
+        yield from _what_if(trace, trace.changed)
     yield _section("Tokens", "with their ids; ▁ is a space")
     yield _tokens("source", trace.source_tokens, width)
     yield _tokens("target", trace.target_out, width)
@@ -50,6 +73,19 @@ def _blocks(trace: Trace, width: int) -> Iterator[RenderableType]:
     yield _heads(trace)
     yield _section("Beam", f"of {trace.beam.width}; score: log-probability / length; ★ the best, ✗ not continued")
     yield _beam(trace.beam, width)
+
+
+def _what_if(trace: Trace, changed: Trace) -> Iterator[RenderableType]:
+    """The translation under interventions, and what they do to the probabilities of the original one."""
+    yield _section("What if", ", ".join(changed.interventions.given))
+    yield Text.assemble("  ", (changed.text, "bold"), ("  →  ", "dim"), (changed.translation, "bold"))
+    for note in changed.notes:
+        yield Text(f"  note: {note}", "yellow")
+    yield Text("  probability of each token of the original translation: before → after", "dim")
+    for step, after in zip(trace.steps[:MOST_STEPS], changed.original_probabilities, strict=False):
+        before = step.chosen.probability
+        style = "yellow" if abs(after - before) >= 0.1 else ""
+        yield Text(f"    {_fitted(step.chosen.text, 14)} {before:6.1%} → {after:6.1%}", style)
 
 
 def _section(title: str, about: str) -> RenderableType:
@@ -160,8 +196,8 @@ def _line(run: Sequence[Node], continued: bool, width: int) -> Text:
     words = Text(" ".join(node.text for node in run), "bold" if last.best else "")
     words.truncate(max(20, width // 2), overflow="ellipsis")
     if last.fate == "ended":
-        return words.append(f"  {last.score:.3f} ★", "green") if last.best else words.append(f"  {last.score:.3f}")
-    return words if continued else words.append(f"  {last.score:.3f} ✗", "dim")
+        return words.append(f"  {last.score:z.3f} ★", "green") if last.best else words.append(f"  {last.score:z.3f}")
+    return words if continued else words.append(f"  {last.score:z.3f} ✗", "dim")
 
 
 def _shade(weight: float) -> str:

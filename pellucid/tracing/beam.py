@@ -13,27 +13,29 @@ from pellucid.decode.hypotheses import Ranking, Sentence
 from pellucid.decode.search import search
 from pellucid.text.tokenizer import Tokenizer
 from pellucid.tracing.trace import Beam, Fate, Finished, Node
+from pellucid.tracing.what_if import ChangedReference
 
 
 def traced_beam_search(
-    engine: ReferenceEngine, sentence: Sentence, config: DecodeConfig, tokenizer: Tokenizer, engine_found: Sequence[int]
+    engine: ReferenceEngine | ChangedReference,
+    sentence: Sentence,
+    config: DecodeConfig,
+    tokenizer: Tokenizer,
+    engine_found: Sequence[int] | None = None,
 ) -> Beam:
-    """Search again with the reference and keep the whole tree. `engine_found` is what the engine's search found."""
-    model, restriction = engine.model, engine.restriction
-    ids = np.array([sentence.source_ids])
-    real = np.ones(ids.shape, dtype=np.bool_)
-    cache = model.start(model.encode(ids, real), real)
+    """Search with the reference and keep the whole tree. `engine_found` is what the search of an engine found."""
+    cache = engine.start(np.array([sentence.source_ids]))
     rankings: list[Ranking] = []
     every = config.changed(n_best=config.beam)
-    step = restricted(model.step, restriction.allowed(restriction.applies(sentence.target_language)))
-    [found] = search(step, cache, [sentence], every, model.config.max_positions, on_ranking=rankings.append)
+    step = restricted(engine.step, engine.allowed(sentence))
+    [found] = search(step, cache, [sentence], every, engine.model.config.max_positions, on_ranking=rankings.append)
     best = found[0].with_end
     return Beam(
         width=config.beam,
         length_penalty=config.length_penalty,
         nodes=tree(rankings, config.length_penalty, best, tokenizer),
         finished=tuple(Finished(tokenizer.decode(each.tokens), each.score, each.ended) for each in found),
-        agrees=best == list(engine_found),
+        agrees=engine_found is None or best == list(engine_found),
     )
 
 

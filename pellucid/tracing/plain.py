@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.reference.functions import Array
+from pellucid.tracing.formulas import FUNCTIONS
+from pellucid.tracing.interventions import switches
 
 if TYPE_CHECKING:
     from pellucid.tracing.trace import Trace
@@ -28,19 +30,31 @@ WHOLE = 4  # times as many features of a vector that no head divides
 LOGITS = "output.logits"
 
 
-def plain(trace: Trace) -> dict[str, Any]:
+def plain(trace: Trace, numbers: int | None = None) -> dict[str, Any]:
+    """`numbers` is how many the values may have: with a trace under interventions, each has half of them."""
+    numbers = numbers or (NUMBERS // 2 if trace.changed else NUMBERS)
     values = {name: value for name, value in trace.values.items() if name != LOGITS}
-    features = fitting_features(values)
-    unchanged = ("text", "translation", "source", "target", "given", "model", "engine")
+    features = fitting_features(values, numbers)
+    unchanged = ("text", "translation", "source", "target", "detected", "given", "model", "engine")
+    formulas = trace.formulas
     return {
         **{name: getattr(trace, name) for name in unchanged},
         "config": trace.config.to_dict(),
         "notes": list(trace.notes),
+        "interventions": list(trace.interventions.given),
+        "switches": [each.name for each in switches(trace.config)],
+        "changed": plain(trace.changed, numbers) if trace.changed else None,
+        "original_probabilities": _short(list(trace.original_probabilities)) or None,
         **{side: [*map(asdict, getattr(trace, side))] for side in ("source_tokens", "target_in", "target_out")},
         "alignment": rounded(trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]),
         "steps": [_short(asdict(step)) for step in trace.steps],
         "beam": _short(asdict(trace.beam)),
         "heads": [_short(asdict(head) | {"mainly": head.mainly}) for head in trace.heads],
+        "scores": [_short(asdict(score)) for score in trace.scores],
+        "labels": {stack: list(labels) for stack, labels in trace.labels.items()},
+        "formulas": [_short(asdict(each)) for each in formulas],
+        "functions": {name: text for name, text in FUNCTIONS.items() if any(name in each.terms for each in formulas)},
+        "norms": {name: rounded(value) for name, value in trace.parameters.items() if ".norm." in name},
         "masks": {part: mask[:MOST_POSITIONS, :MOST_POSITIONS].tolist() for part, mask in trace.masks.items()},
         "kept": {"positions": MOST_POSITIONS, "features": WHOLE * features, "head_features": features},
         "values": {
@@ -53,7 +67,7 @@ def plain(trace: Trace) -> dict[str, Any]:
 def axes(name: str) -> tuple[str, ...]:
     """What the axes of a recorded value are."""
     match name.rsplit(".", 1)[-1]:
-        case "scores" | "weights":
+        case "products" | "scores" | "weights":
             return ("head", "query", "key")
         case "query" | "key" | "value" | "heads":
             return ("head", "position", "feature")
@@ -67,10 +81,10 @@ def cut(name: str, value: Array, features: int) -> Array:
     return value[tuple(slice(most.get(axis, MOST_POSITIONS)) for axis in names)]
 
 
-def fitting_features(values: dict[str, Array]) -> int:
+def fitting_features(values: dict[str, Array], numbers: int) -> int:
     """How many features of a head's vectors may be kept."""
     features: int = max(value.shape[-1] for value in values.values())
-    while features > FEWEST_FEATURES and sum(cut(*item, features).size for item in values.items()) > NUMBERS:
+    while features > FEWEST_FEATURES and sum(cut(*item, features).size for item in values.items()) > numbers:
         features //= 2
     return max(features, FEWEST_FEATURES)
 
@@ -91,7 +105,7 @@ def rounded(value: Array) -> list[Any]:
 def _short(data: Any) -> Any:
     """Numbers of six digits, all through a structure of dictionaries and sequences."""
     if isinstance(data, float):
-        return float(f"{data:.6g}")
+        return float(f"{data:.6g}") + 0.0  # no negative zero
     if isinstance(data, dict):
         return {name: _short(value) for name, value in data.items()}
     return [_short(value) for value in data] if isinstance(data, list | tuple) else data

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.decode import logit_filters as filters
-from pellucid.reference import Transformer, softmax
+from pellucid.reference import softmax
 from pellucid.reference.functions import Array
 from pellucid.text.tokenizer import Tokenizer
 from pellucid.tracing.trace import Candidate, DecodingStep, Pool, Reading
@@ -19,18 +19,17 @@ TOP_K, TOP_P = 5, 0.9
 
 
 def steps(
-    model: Transformer,
-    values: Mapping[str, Array],
+    lens: Callable[[Array], Array],
+    layers: Sequence[Array],
+    logits: Array,
     engine_logits: NDArray[np.floating],
     output: Sequence[int],
     tokenizer: Tokenizer,
 ) -> tuple[DecodingStep, ...]:
-    """One step for every output token. `engine_logits` (target, vocabulary) are those of the engine."""
-    logits = values["output.logits"]  # (target, vocabulary)
+    """One step for every output token. `engine_logits` (target, vocabulary) are those of the engine, `layers` what each
+    decoder layer hands on, (target, d_model), and `lens` makes logits of it."""
     probabilities, engine_probabilities = softmax(logits), softmax(engine_logits)
-    last = "sum" if model.config.norm_place == "pre" else "norm"  # what a layer hands on to the next
-    outputs = [values[f"decoder.layers.{n}.feed_forward_residual.{last}"] for n in range(model.config.decoder_layers)]
-    by_layer = [softmax(model.lens(x)) for x in outputs]  # each (target, vocabulary)
+    by_layer = [softmax(lens(x)) for x in layers]  # each (target, vocabulary)
     found = []
     for position, token in enumerate(output):
         here, engine_here = probabilities[position], engine_probabilities[position]

@@ -6,12 +6,17 @@ Positions count from 0. A probability or weight lies between 0 and 1; a log-prob
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from pellucid.config import ModelConfig
 from pellucid.reference.functions import Array, Mask
+from pellucid.tracing.formulas import Formula, formulas
+from pellucid.tracing.formulas.cells import Numbers
+from pellucid.tracing.formulas.opening import open_cell
+from pellucid.tracing.interventions import NO_INTERVENTIONS, Interventions
 
 Attention = Literal["encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"]
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
@@ -123,6 +128,16 @@ class Head:
         return name if weight > 0.5 else ""
 
 
+@dataclass(frozen=True)
+class Score:
+    """The score of the translation: log-probability / length ** length_penalty, as one engine computes it."""
+
+    engine: str
+    compute_type: str  # the arithmetic of the engine: int8, float32 or float64
+    vocabulary: int  # tokens that share the probability: fewer where the search is restricted to those of a language
+    score: float
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """One translation with all its intermediate values."""
@@ -144,7 +159,41 @@ class Trace:
     beam: Beam
     alignment: Array  # (target_out, source_tokens)
     heads: tuple[Head, ...]
+    scores: tuple[Score, ...]  # of the translation, by the engine that searched and by the reference
+    parameters: Mapping[str, Array] = field(repr=False)  # the weights of the model
+    detected: bool = False  # the source language was detected from the text
     notes: tuple[str, ...] = ()
+    interventions: Interventions = NO_INTERVENTIONS  # under which it was made
+    changed: Trace | None = None  # the trace under the interventions that were asked for
+    original_probabilities: tuple[float, ...] = ()  # under interventions: of each token of the original translation
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """How every value is computed, in the order of the computation."""
+        plain = formulas(self.config, len(self.source_tokens), len(self.target_in))
+        return tuple(replace(each, changed=self.interventions.changed(each.value)) for each in plain)
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """What the rows of a stack's values stand for. In the decoder it is a step: the token read → the token that is
+        predicted there."""
+        steps = zip(self.target_in, self.target_out, strict=True)
+        return {
+            "encoder": tuple(token.text for token in self.source_tokens),
+            "decoder": tuple(f"{read.text} → {predicted.text}" for read, predicted in steps),
+        }
+
+    def open(self, value: str, *index: int) -> dict[str, Any]:
+        """One number of a value with its computation; its operands can be opened in turn. The index is that of the
+        value's axes, such as (head, query, key)."""
+        sides = ("source_tokens", "target_in", "target_out")
+        tokens = {side: [token.id for token in getattr(self, side)] for side in sides}
+        return open_cell(Numbers(self.config, self.formulas, self.values, self.parameters, tokens), value, index)
+
+    def open_at(self, cell: str) -> dict[str, Any]:
+        """`open` for a value and its index in one text: encoder.layers.0.self_attention.scores.2.3.5"""
+        value, places = re.fullmatch(r"(.*?)((?:\.\d+)*)", cell).groups()  # type: ignore[union-attr]  # it matches any
+        return self.open(value, *map(int, places.split(".")[1:]))
 
     def weights(self, part: Attention, layer: int) -> Array:
         """Attention weights of a layer: (heads, query, key)."""
@@ -173,4 +222,4 @@ class Trace:
         from pellucid.web.bundle import offline_page
 
         title = f"{self.text} → {self.translation}"
-        return offline_page(title, self.to_json(), "report.js", "theme.css", "trace/trace.css")
+        return offline_page(title, self.to_json(), "report.js", "theme.css", "trace/trace.css", "trace/map.css")

@@ -25,7 +25,7 @@ JSON_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 def offline_page(title: str, data: str, entry: str, *styles: str) -> str:
     """A page drawn by the module `entry`, which finds `data`, a JSON text, in the element with the id "data"."""
     style = "".join(map(read, styles))
-    script = "\n".join(EXPORT.sub("", IMPORT.sub("", read(name))) for name in dependencies(entry))
+    script = script_of(entry)
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     pieces = {
         "policy": escape(f"{policy}; base-uri 'none'; form-action 'none'"),
@@ -36,6 +36,11 @@ def offline_page(title: str, data: str, entry: str, *styles: str) -> str:
     }
     # In one pass, so that a text that looks like a placeholder stays what it is.
     return re.sub(r"\{\{(\w+)\}\}", lambda name: pieces[name[1]], TEMPLATE.read_text(encoding="utf-8"))
+
+
+def script_of(entry: str) -> str:
+    """A module and all that it imports as one script."""
+    return "\n".join(EXPORT.sub("", IMPORT.sub("", read(name))) for name in dependencies(entry))
 
 
 def dependencies(entry: str) -> list[str]:

@@ -39,6 +39,32 @@ def test_a_given_target_and_an_engine(make_model: MakeModel) -> None:
     assert (data["given"], data["translation"], data["engine"]) == (True, "ein Hund", "reference")
 
 
+def test_one_number_is_opened(make_model: MakeModel) -> None:
+    name = "decoder.layers.0.cross_attention.weights"
+    printed = run("the cat sat", "--model", make_model(), "--to", "de", "--cell", f"{name}.1.0.2").stdout
+    trace = pellucid.explain(make_model(), "the cat sat", target="de")
+    assert json.loads(printed) == trace.open(name, 1, 0, 2)
+    assert json.loads(printed)["number"] == trace.values[name][1, 0, 2]
+    for wrong in ("", "a.b", name, f"{name}.1.0", f"{name}.1.0.99"):
+        with pytest.raises(UserError, match="cell"):
+            run("the cat sat", "--model", make_model(), "--to", "de", "--cell", wrong)
+
+
+def test_what_if(make_model: MakeModel) -> None:
+    words = ("the cat sat", "--model", make_model(), "--to", "de", "--json")
+    printed = run(*words, "--without", "encoder.1.head.2", "--without", "mask", "--intervene", "swap=0,1").stdout
+    changes = ["encoder.1.head.2=0", "mask=0", "swap=0,1"]
+    trace = pellucid.explain(make_model(), "the cat sat", target="de", intervene=changes)
+    assert json.loads(printed) == trace.to_dict()
+    assert trace.changed is not None
+    cell = "encoder.layers.1.self_attention.heads.2.0.0"
+    printed = run(*words, "--without", "encoder.1.head.2", "--cell", cell).stdout
+    assert json.loads(printed)["number"] == 0
+    assert json.loads(printed)["changed"] == ["encoder.layers.1.self_attention.head.2"]
+    with pytest.raises(UserError, match=r"no part 'encoder\.7'"):
+        run(*words, "--without", "encoder.7")
+
+
 def test_prints_for_people(make_model: MakeModel) -> None:
     printed = run("the cat", "--model", make_model(), "--to", "de").stdout
     for heading in ("Tokens", "Alignment", "Steps", "Heads", "Beam"):

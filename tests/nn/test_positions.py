@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pellucid import reference
-from pellucid.nn.positions import Rotation, sinusoidal
+from pellucid.nn.positions import Rotation, angles, sinusoidal
 
 Layout = Literal["interleaved", "halves"]
 LAYOUTS: tuple[Layout, ...] = ("interleaved", "halves")
@@ -24,7 +24,7 @@ def test_any_stretch_of_positions_is_cut_from_the_same_table(layout: Layout, sta
 @pytest.mark.parametrize("start", [0, 7])
 def test_rotation_is_that_of_the_reference(layout: Layout, start: int) -> None:
     x = torch.randn(2, 3, 4, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    turned = Rotation.of(start, start + 4, 6, layout, x).turn(x)
+    turned = Rotation.of(angles(start, start + 4, 6), layout, x).turn(x)
     np.testing.assert_allclose(turned, reference.rotate(x.numpy(), np.arange(start, start + 4), layout), atol=1e-13)
 
 
@@ -34,4 +34,4 @@ def test_rotation_multiplies_complex_numbers() -> None:
     numbers = torch.view_as_complex(x.view(4, 3, 2))
     angle = torch.arange(4.0, dtype=torch.float64)[:, None] * 10000.0 ** -(torch.arange(3.0, dtype=torch.float64) / 3)
     expected = torch.view_as_real(numbers * torch.polar(torch.ones_like(angle), angle)).flatten(-2)
-    np.testing.assert_allclose(Rotation.of(0, 4, 6, "interleaved", x).turn(x), expected, atol=1e-14)
+    np.testing.assert_allclose(Rotation.of(angles(0, 4, 6), "interleaved", x).turn(x), expected, atol=1e-14)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,9 @@ choices = pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: "-".join
 class Recorder(dict[str, list[np.ndarray]]):
     """A record of the reference, kept as `attach` keeps one: a list a name."""
 
-    def __call__(self, name: str, value: np.ndarray) -> None:
+    def __call__(self, name: str, value: np.ndarray) -> np.ndarray:
         self.setdefault(name, []).append(value)
+        return value
 
 
 def twin(model: Transformer) -> reference.Transformer:
@@ -134,3 +135,26 @@ def test_a_name_nobody_has_is_an_error_with_the_nearest(config_of: ConfigOf) -> 
         pass
     with pytest.raises(UserError, match="position"), attach(Transformer(config_of(positions="none")), "*.position"):
         pass
+
+
+def test_the_model_goes_on_with_what_a_change_returns(
+    config_of: ConfigOf, model_of: ModelOf, batch_of: BatchOf
+) -> None:
+    model = model_of(config_of())
+    source, real, target_in, _ = batch_of(model.config)
+
+    def change(name: str, value: Tensor, seen: Mapping[str, Tensor]) -> Tensor:
+        assert "encoder.input.output" in seen or name.startswith("encoder.input")
+        return torch.zeros_like(value) if name == "encoder.output" else value
+
+    with attach(model, "encoder.output", change=change) as record:
+        logits = model(source, real, target_in)
+    assert not record["encoder.output"][0].any()
+    expected = model.decode(target_in, torch.zeros_like(record["encoder.output"][0]), real)
+    np.testing.assert_allclose(logits.detach(), expected.detach(), atol=1e-11)
+    with attach(model) as plain:
+        model(source, real, target_in)
+    with attach(model, change=lambda _name, value, _seen: value) as unchanged:
+        model(source, real, target_in)
+    for name, [value] in plain.items():
+        assert torch.equal(value, unchanged[name][0])

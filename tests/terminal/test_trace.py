@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from pellucid.terminal.trace import print_trace
+from pellucid.terminal.trace import print_formulas, print_trace
 from pellucid.tracing import Trace, explain
 
 MakeModel = Callable[..., Path]
@@ -83,6 +83,28 @@ def test_marks_where_the_engine_would_differ(trace: Trace) -> None:
     assert f"{trace.steps[0].chosen.text} ≠" in text
     assert "has another likeliest token" in text
     assert "≠" not in shown(trace)
+
+
+def test_the_formulas_are_those_of_the_trace(trace: Trace) -> None:
+    stream = io.StringIO()
+    print_formulas(trace, Console(file=stream, width=200, highlight=False))
+    lines = [line.strip() for line in stream.getvalue().splitlines()]
+    assert "Decoder, first layer: cross-attention" in lines
+    assert f"R_1 = X_0 + Z   {len(trace.source_tokens)}×32" in lines
+    assert f"S_i = where(mask, P_i, −∞)   {len(trace.target_in)}×{len(trace.target_in)}" in lines
+    assert f"Z^c = concat(head_i^c) W_O^c + b_O^c   {len(trace.target_in)}×32" in lines
+    assert "X_1 = (R_1 − μ_1) / √(σ²_1 + 0.00001) ⊙ γ_1 + β_1" in "\n".join(lines)
+    assert sum(" = " in line for line in lines) == sum(not each.layer for each in trace.formulas)
+
+
+def test_what_an_intervention_does_is_shown_beside_the_original(make_model: MakeModel) -> None:
+    trace = explain(make_model(), "the cat", "en", "de", target_text="ein Hund", intervene=["positions=0"])
+    assert trace.changed is not None
+    text = shown(trace)
+    assert "What if  positions=0" in text
+    for step, after in zip(trace.steps, trace.changed.original_probabilities, strict=True):
+        assert f"{step.chosen.probability:6.1%} → {after:6.1%}" in text
+    assert all(cell_len(line.rstrip()) <= 40 for line in shown(trace, 40).splitlines())
 
 
 def test_markup_that_people_type_is_text(make_model: MakeModel) -> None:

@@ -19,8 +19,10 @@ import pellucid
 from pellucid import nn, reference
 from pellucid.config import DecodeConfig, ModelConfig
 from pellucid.decode.engines import Engine
-from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, Stop
 from pellucid.errors import UserError
+from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.vocabulary_restriction import VocabularyRestriction
 from pellucid.nn import attach
 from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import END, START
@@ -52,7 +54,12 @@ def taps(directory: Path, trace: Trace) -> dict[str, Tensor]:
     source, target_in = ([[token.id for token in side]] for side in (trace.source_tokens, trace.target_in))
     with torch.no_grad(), attach(model) as record:
         model(torch.tensor(source), torch.ones(1, len(source[0]), dtype=torch.bool), torch.tensor(target_in))
-    return {name: value if name.endswith(".position") else value[0] for name, [value] in record.items()}
+    masked = {name for name in record if name.startswith("decoder") and name.endswith("self_attention.products")}
+    return {
+        name: value if name.endswith((".position", ".angles")) else value[0]
+        for name, [value] in record.items()
+        if not name.endswith(".products") or name in masked  # where nothing is masked they are the scores
+    }
 
 
 def assert_close(name: str, actual: NDArray[Any], wanted: NDArray[Any]) -> None:
@@ -98,6 +105,57 @@ def test_tokens_are_shifted_by_one(trace: Trace) -> None:
     assert trace.target_in[0].id == START
     assert trace.target_in[1:] == trace.target_out[:-1]
     assert trace.target_out[-1].id == END
+
+
+def test_scores_are_those_of_the_engine_and_of_the_reference(make_model: MakeModel) -> None:
+    directory = make_model()
+    translator = pellucid.load(directory)
+    trace = explain(translator, TEXT, "en", "de")
+    translation = translator.translate(TEXT, "en", "de")
+    assert isinstance(translation, pellucid.Translation)
+    first, second = trace.scores
+    assert (first.engine, first.compute_type, first.score) == ("ctranslate2", "int8", translation.score)
+    assert (second.engine, second.compute_type) == ("reference", "float64")
+    exact = sum(math.log(step.chosen.probability) for step in trace.steps) / len(trace.steps)
+    assert second.score == pytest.approx(exact, rel=1e-12)
+    assert second.score == pytest.approx(first.score, abs=0.05)
+    assert {each.vocabulary for each in trace.scores} == {trace.config.target_tokens}
+    given = explain(translator, TEXT, "en", "de", target_text="ein Hund")
+    [log_probs] = translator.open("ctranslate2").score(
+        [([token.id for token in given.source_tokens], [token.id for token in given.target_out])]
+    )
+    assert given.scores[0].score == pytest.approx(float(log_probs.mean()), abs=1e-5)
+
+
+def test_the_score_of_a_restricted_search_is_over_the_allowed_tokens(make_model: MakeModel, tmp_path: Path) -> None:
+    directory = shutil.copytree(make_model(), tmp_path / "model")
+    tokenizers = ModelDirectory(directory).tokenizers
+    whole = explain(directory, TEXT, "en", "de")
+    keep = np.ones(len(tokenizers.target), dtype=bool)
+    keep[-150:] = False
+    keep[[token.id for token in whole.target_out]] = True
+    VocabularyRestriction(tokenizers, {"de": keep}).save(directory)
+    trace = explain(pellucid.load(directory, "torch"), TEXT, "en", "de")
+    logits = trace.values["output.logits"][:, keep]
+    chosen = trace.values["output.logits"][np.arange(len(trace.steps)), [token.id for token in trace.target_out]]
+    exact = float((chosen - np.log(np.exp(logits).sum(axis=1))).mean())
+    assert [each.vocabulary for each in trace.scores] == [keep.sum(), keep.sum(), len(keep)]
+    assert [each.score for each in trace.scores[:2]] == pytest.approx([exact, exact])
+    assert trace.scores[2].score < exact
+
+
+def test_says_whether_the_language_was_detected(make_model: MakeModel) -> None:
+    found = [explain(make_model(), TEXT, *asked).detected for asked in ((None, None), ("auto", None), ("en", "de"))]
+    assert found == [True, True, False]
+    assert not explain(make_model(), TEXT, None, "de").detected  # English is the only possibility
+
+
+def test_rows_of_the_decoder_are_the_token_read_and_the_token_predicted(trace: Trace) -> None:
+    words = [token.text for token in trace.target_out]
+    assert trace.labels["decoder"] == tuple(
+        f"{read} → {predicted}" for read, predicted in zip(["<s>", *words[:-1]], words, strict=True)
+    )
+    assert trace.labels["encoder"] == tuple(token.text for token in trace.source_tokens)
 
 
 def test_a_given_target_is_explained_whatever_the_model_would_say(make_model: MakeModel) -> None:
@@ -205,14 +263,19 @@ class Stubborn:
 
     def __init__(self, engine: Engine, favourite: int) -> None:
         self.engine, self.favourite = engine, favourite
+        self.compute_type = engine.compute_type
 
     def unsupported(self, config: DecodeConfig, longest: int) -> str:
         return self.engine.unsupported(config, longest)
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
+        self,
+        sentences: Sequence[Sentence],
+        config: DecodeConfig,
+        on_token: OnToken | None = None,
+        stop: Stop | None = None,
     ) -> list[list[Hypothesis]]:
-        return self.engine.search(sentences, config, on_token)
+        return self.engine.search(sentences, config, on_token, stop)
 
     def logits(self, source: Sequence[int], target: Sequence[int]) -> NDArray[np.floating]:
         logits = self.engine.logits(source, target).copy()

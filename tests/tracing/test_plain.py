@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_long_input_is_cut_and_says_so(long: Trace) -> None:
 
 
 def test_what_is_kept_are_the_first_positions_and_features(long: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "NUMBERS", 0)
+    monkeypatch.setattr(plain, "NUMBERS", 1)
     data = long.to_dict()
     assert data["kept"] == {"positions": 64, "features": 32, "head_features": 8}
     query = data["values"]["decoder.layers.1.self_attention.query"]
@@ -60,7 +61,7 @@ def test_features_fill_the_room_there_is(long: Trace, monkeypatch: pytest.Monkey
     for room in (300_000, 200_000, 150_000):
         monkeypatch.setattr(plain, "NUMBERS", room)
         sizes.append(sum(count(entry["values"]) for entry in long.to_dict()["values"].values()))
-        assert sizes[-1] <= room or plain.fitting_features(values) == plain.FEWEST_FEATURES
+        assert sizes[-1] <= room or plain.fitting_features(values, room) == plain.FEWEST_FEATURES
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -78,6 +79,13 @@ def test_numbers_are_rounded_to_a_part_of_the_largest() -> None:
     assert plain.rounded(np.array([[0.00012345678, -np.inf]])) == [[0.000123457, None]]
     assert plain.rounded(np.zeros((1, 2))) == [[0.0, 0.0]]
     assert str(plain.rounded(np.array([1.0, -1e-9]))[1]) == "0.0"
+
+
+def test_nothing_is_a_negative_zero(make_model: MakeModel) -> None:
+    trace = explain(make_model(), "the cat", "en", "de", target_text="ein Hund")
+    certain = replace(trace, scores=(replace(trace.scores[0], score=-0.0),))
+    assert "-0.0," not in certain.to_json().replace("}", ",").replace("]", ",")
+    assert json.loads(certain.to_json())["scores"][0]["score"] == 0
 
 
 def test_half_a_character_can_be_written(make_model: MakeModel) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from pellucid.web.bundle import STATIC, dependencies, offline_page, read
 
-PAGE, REPORT, SHEET = "page/main.js", "report.js", "sheet.js"
+PAGE, REPORT, SHEET, LABS = "page/main.js", "report.js", "sheet.js", "labs.js"
+OWN = {REPORT, SHEET, LABS, "recompute.js"}  # what the page does not need: it has a server
 MODULES = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.js"))
 DECLARED = re.compile(
     r"^(?:export )?(?:async )?(?:const|let|var|class|function\*?) +(\[[^]]*\]|\{[^}]*\}|\w+)", re.MULTILINE
@@ -21,12 +22,14 @@ def names(module: str) -> list[str]:
     return [name for found in DECLARED.findall(read(module)) for name in re.findall(r"\w+", found)]
 
 
-def test_report_and_sheet_are_drawn_by_the_modules_of_the_page() -> None:
-    page, report, sheet = (set(dependencies(entry)) for entry in (PAGE, REPORT, SHEET))
-    assert {"dom.js", "heatmap.js", *(name for name in MODULES if name.startswith("trace/"))} == report - {REPORT}
-    assert {"dom.js", *(name for name in MODULES if name.startswith("worked/"))} == sheet - {SHEET}
-    assert (report | sheet) - {REPORT, SHEET} <= page
-    assert page | report | sheet == set(MODULES)  # and nothing is left over
+def test_report_sheet_and_labs_are_drawn_by_the_modules_of_the_page() -> None:
+    page, report, sheet, labs = (set(dependencies(entry)) for entry in (PAGE, REPORT, SHEET, LABS))
+    shared = {"address.js", "dom.js", "heatmap.js"}
+    assert shared | {name for name in MODULES if name.startswith("trace/")} == report - OWN
+    assert {"dom.js", *(name for name in MODULES if name.startswith("worked/"))} == sheet - OWN
+    assert {"dom.js", *(name for name in MODULES if name.startswith("labs/"))} == labs - OWN
+    assert (report | sheet | labs) - OWN <= page
+    assert page | report | sheet | labs == set(MODULES)  # and nothing is left over
 
 
 def test_the_page_has_the_styles_of_report_and_sheet() -> None:
@@ -50,7 +53,7 @@ def test_a_module_says_what_it_draws_and_imports_only_what_is_there(module: str)
         assert (STATIC / folder / found[1]).is_file()
 
 
-@pytest.mark.parametrize("entry", [REPORT, SHEET])
+@pytest.mark.parametrize("entry", [REPORT, SHEET, LABS])
 def test_the_joined_script_declares_every_name_once_and_imports_nothing(entry: str) -> None:
     declared = [name for module in dependencies(entry) for name in names(module)]
     assert len(declared) > 20

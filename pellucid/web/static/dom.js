@@ -10,9 +10,10 @@ export const svg = (name, attributes = {}, ...children) =>
 // Absent children (null, undefined, false) are left out.
 function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined) continue;
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (key.startsWith("aria-")) made.setAttribute(key, value); // here "false" is a value
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+    else if (value !== false) made.setAttribute(key, value === true ? "" : value);
   }
   made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return made;
@@ -20,10 +21,12 @@ function filled(made, attributes, children) {
 
 export const paragraph = (...children) => element("p", {}, ...children);
 
-// "W_Q X^T" with subscripts and superscripts; braces hold more than one character: d_{head}.
-export function formula(text) {
-  return element("span", { class: "formula" }, ...text.split(/([_^](?:\{[^}]*\}|.))/).map((piece) =>
-    (/^[_^]/.test(piece) ? element(piece[0] === "_" ? "sub" : "sup", {}, piece.slice(1).replace(/[{}]/g, "")) : piece)));
+// "W_Q X^T" with subscripts and superscripts; braces hold more than one character: d_{head}, e^{x_k}.
+export const formula = (text) => element("span", { class: "formula" }, ...pieces(text));
+
+function pieces(text) {
+  return text.split(/([_^](?:\{[^}]*\}|.))/).map((piece) =>
+    (/^[_^]/.test(piece) ? element(piece[0] === "_" ? "sub" : "sup", {}, ...pieces(piece.slice(1).replace(/[{}]/g, ""))) : piece));
 }
 
 // Cells are texts or elements; the row at `chosen` is emphasised.
@@ -35,15 +38,24 @@ export function table(headings, rows, chosen = -1) {
         ...cells.map((cell) => element("td", {}, cell)))))));
 }
 
+// A real minus; and nothing that is rounded to zero is negative.
+const signed = (text) => (Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−"));
+
 // null is the score of what is masked.
 export function number(value) {
   if (value === null) return "−∞";
   const size = Math.abs(value);
-  const text = size >= 100 ? value.toFixed(1) : size >= 0.001 || value === 0 ? value.toFixed(3) : value.toExponential(1);
-  return text.replace("-", "−");
+  return signed(size >= 100 ? value.toFixed(1) : size >= 0.001 || value === 0 ? value.toFixed(3) : value.toExponential(1));
 }
+
+export const rounded = (value, decimals) => signed(value.toFixed(decimals));
 
 export const percent = (value) => (value > 0 && value < 0.001 ? "< 0.1 %" : `${(100 * value).toFixed(1)} %`);
 
 // The place of the largest number in a list.
 export const largestAt = (values) => values.indexOf(Math.max(...values));
+
+// What was drawn anew takes back the focus it had: elements that stay the same for a reader have the same data-control.
+export function refocus(where, control) {
+  if (control) where.querySelector(`[data-control="${CSS.escape(control)}"]:not(:disabled)`)?.focus({ preventScroll: true });
+}

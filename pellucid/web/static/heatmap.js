@@ -1,6 +1,6 @@
 // A matrix as a heatmap: the one picture that every stage of a trace is drawn with. Colours come from the theme.
 
-import { element, formula, number } from "./dom.js";
+import { element, formula, number, percent, rounded } from "./dom.js";
 
 // A colour of the theme as [red, green, blue].
 export function colour(name) {
@@ -52,7 +52,7 @@ export function thumbnail(values, size, kind) {
 function legend(kind, largest) {
   const [from, to] = kind === "signed" ? [-largest, largest] : [0, 1];
   const ramp = Array.from({ length: 64 }, (_, at) => from + ((to - from) * at) / 63);
-  const [first, last] = kind === "signed" ? [number(from), number(to)] : ["0", "1"];
+  const [first, last] = { signed: [number(from), number(to)], weights: ["0 %", "100 %"], mask: ["0", "1"] }[kind];
   return element("span", { class: "legend" }, first, pixels([ramp], kind, largest, [96, 8]), last);
 }
 
@@ -65,11 +65,14 @@ function labels(words, size, side) {
 }
 
 // Percents of weights, the 0 and 1 of a mask, one decimal of everything else, in the ink that can be read on the cell.
+const WRITE = {
+  weights: (value) => (value < 0.01 ? "" : `${Math.round(100 * value)}%`),
+  mask: (value) => value,
+  signed: (value) => rounded(value, 1),
+};
+
 function writtenNumbers(values, kind, largest, cell) {
-  const write = (value) => {
-    if (value === null || (kind === "weights" && value < 0.01)) return "";
-    return kind === "signed" ? value.toFixed(1).replace("-", "−") : Math.round(kind === "weights" ? 100 * value : value);
-  };
+  const write = (value) => (value === null ? "" : WRITE[kind](value));
   const made = element("div", { class: "numbers", "aria-hidden": "true" }, ...values.flat().map((value) => element("span", {}, write(value))));
   made.style.grid = `auto-flow ${cell[1]}px / repeat(${values[0].length}, ${cell[0]}px)`;
   made.paint = () => {
@@ -83,43 +86,57 @@ function writtenNumbers(values, kind, largest, cell) {
   return made;
 }
 
+// A weight is a share as well: 0.734 (73.4 %).
+const READ = { weights: (value) => `${number(value)} (${percent(value)})`, mask: number, signed: number };
+
 // A figure: a caption, the matrix with its row and column labels, and a line with the value of the cell that is pointed
-// at. The arrow keys move from cell to cell. Without `columns` the columns are features.
-export function heatmap({ values, rows, columns = null, kind = "signed", title, note = "", cell }) {
+// at. The arrow keys move from cell to cell; `open(row, column)` follows a click or Enter. Without `columns` the columns
+// are features. `name` is the recorded value that is shown.
+export function heatmap({ values, rows, columns = null, kind = "signed", title, note = "", cell, name = null, open = null, at = null }) {
   const [high, wide] = [values.length, values[0].length];
   const largest = largestOf(values);
   const readout = element("output", { class: "readout", "aria-live": "polite" });
-  const cursor = element("div", { class: "cursor", hidden: true });
+  const [cursor, opened] = ["cursor", "cursor opened"].map((kindOf) => element("div", { class: kindOf, hidden: true }));
   const [beside, above] = [labels(rows, cell[1], "beside"), labels(columns ?? [], cell[0], "above")];
-  let at = null; // the row and the column that are read
+  let current = null; // the row and the column that are read
+
+  function mark(box, [row, column]) {
+    box.hidden = false;
+    box.style.inset = `${row * cell[1]}px auto auto ${column * cell[0]}px`;
+    [box.style.width, box.style.height] = [`${cell[0]}px`, `${cell[1]}px`];
+  }
 
   function read(row, column) {
-    at = row >= 0 && column >= 0 && row < high && column < wide ? [row, column] : null;
-    const where = at && (columns ? `${rows[row]} → ${columns[column]}` : `${rows[row]}, feature ${column}`);
-    readout.textContent = at ? `${where}:  ${number(values[row][column])}` : "";
+    current = row >= 0 && column >= 0 && row < high && column < wide ? [row, column] : null;
+    const where = current && `${rows[row]} · ${columns ? columns[column] : `feature ${column}`}`;
+    readout.textContent = current ? `${where}:  ${READ[kind](values[row][column])}` : "";
     for (const [group, chosen] of [[beside, row], [above, column]]) {
       [...group.children].forEach((label, index) => label.classList.toggle("current", index === chosen));
     }
-    cursor.hidden = !at;
-    cursor.style.inset = `${row * cell[1]}px auto auto ${column * cell[0]}px`;
+    cursor.hidden = !current;
+    if (current) mark(cursor, current);
   }
 
   function move(event) {
     const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Enter" && open && current) open(...current);
     if (!by) return;
     event.preventDefault();
-    const [row, column] = at ? [at[0] + by[0], at[1] + by[1]] : [0, 0];
+    const [row, column] = current ? [current[0] + by[0], current[1] + by[1]] : at ?? [0, 0];
     read(Math.min(high - 1, Math.max(0, row)), Math.min(wide - 1, Math.max(0, column)));
   }
 
+  const cellAt = ({ offsetX, offsetY }) => [Math.floor(offsetY / cell[1]), Math.floor(offsetX / cell[0])];
   const canvas = pixels(values, kind, largest, [wide * cell[0], high * cell[1]], {
-    tabindex: 0, role: "img", "aria-label": `${title.replace(/[_{}]/g, "")}: ${high} by ${wide}. The arrow keys read cell by cell.`,
-    onpointermove: ({ offsetX, offsetY }) => read(Math.floor(offsetY / cell[1]), Math.floor(offsetX / cell[0])),
-    onpointerleave: () => read(-1, -1), onkeydown: move,
+    // A picture that takes keys: assistive technology passes them on to an application only.
+    tabindex: 0, role: "application", "aria-roledescription": "matrix", class: open ? "openable" : null, "data-control": name && `cells-${name}`,
+    "aria-label": `${title.replace(/[_{}]/g, "")}: ${high} by ${wide}. The arrow keys read cell by cell${open ? ", Enter opens the computation of a cell" : ""}.`,
+    onpointermove: (event) => read(...cellAt(event)), onpointerleave: () => read(-1, -1), onkeydown: move,
+    onclick: open === null ? null : ((event) => { read(...cellAt(event)); if (current) open(...current); }),
   });
-  [cursor.style.width, cursor.style.height] = [`${cell[0]}px`, `${cell[1]}px`];
-  return element("figure", {}, element("figcaption", {}, formula(title), element("small", {}, note)),
+  if (at && at[0] < high && at[1] < wide) mark(opened, at);
+  return element("figure", { "data-value": name }, element("figcaption", {}, formula(title), element("small", {}, note)),
     element("div", { class: "scroll heatmap" }, above, beside,
-      element("div", { class: "cells" }, canvas, cell[0] >= 26 && cell[1] >= 20 && writtenNumbers(values, kind, largest, cell), cursor)),
+      element("div", { class: "cells" }, canvas, cell[0] >= 26 && cell[1] >= 20 && writtenNumbers(values, kind, largest, cell), opened, cursor)),
     element("div", { class: "reading" }, legend(kind, largest), readout));
 }

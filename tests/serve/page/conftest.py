@@ -46,14 +46,45 @@ class Visitor:
     def looks_inside(self, text: str) -> None:
         self.page.get_by_label("Sentence to look into").fill(text)
         self.page.get_by_role("button", name="See inside").click()
-        self.page.locator(".stage h2").wait_for()
+        self.explained(text)
 
-    def stages(self) -> list[str]:
-        return self.page.locator(".stages button").all_inner_texts()
+    def explained(self, text: str) -> None:
+        """Until the trace of the text is there."""
+        expect(self.page.locator("#inside-status")).to_contain_text(f"{text} →")
+        self.page.locator("#walk:not([aria-busy=true]) .stage h2").wait_for()
+
+    def here(self) -> str:
+        """The stage that is shown."""
+        return str(self.page.locator(".stages [aria-current=step]").get_attribute("data-stage"))
+
+    def stages(self) -> Iterator[str]:
+        """Every stage from the first on, with a press of Next between two."""
+        following = self.page.get_by_role("link", name="Next →", exact=True)
+        while True:
+            stage = self.here()
+            yield stage
+            if not following.count():
+                return
+            following.click()
+            self.page.wait_for_function(
+                "(stage) => document.querySelector('.stages [aria-current=step]').dataset.stage !== stage", arg=stage
+            )
 
     def walks_to(self, stage: str) -> None:
-        self.page.locator(".stages").get_by_role("button", name=stage, exact=True).click()
-        expect(self.page.locator(".stage h2")).to_have_text(stage)
+        """By the list of stages, where the stages of a sublayer are folded unless one of them is shown."""
+        link = self.page.locator(f'.stages [data-stage="{stage}"]')
+        if not link.count():
+            self.page.locator(f'.stages [data-stage^="{stage.rsplit(".", 1)[0]}."]').first.click()
+        link.click()
+        expect(link).to_have_attribute("aria-current", "step")
+
+    def chooses(self, name: str, value: object) -> None:
+        """One of the choices of a stage, such as its head."""
+        self.page.get_by_role("group", name=name, exact=True).get_by_role("radio", name=str(value), exact=True).check()
+
+    def figure(self, value: str) -> Locator:
+        """The picture of a recorded value."""
+        return self.page.locator(f'.stage figure[data-value="{value}"]')
 
     def reads(self, figure: Locator, *keys: str) -> str:
         """What a picture tells after some keys, of which the first finds the first cell."""
@@ -80,6 +111,7 @@ def visit(browser: Browser, client: Any) -> Iterator[Callable[..., Visitor]]:
     def start(
         url: str = client.url,
         tab: str = "translate",
+        address: str = "",
         width: int = 1440,
         scheme: Literal["light", "dark"] = "light",
         complains: bool = False,
@@ -92,7 +124,7 @@ def visit(browser: Browser, client: Any) -> Iterator[Callable[..., Visitor]]:
         page.on("pageerror", lambda fault: complaints.append(str(fault)))
         if not complains:
             page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
-        page.goto(f"{url}/#/{tab}")
+        page.goto(f"{url}/#{address or '/' + tab}")
         expect(page.locator("#model")).not_to_be_empty()
         return Visitor(page)
 

@@ -22,6 +22,17 @@ export async function* streamTranslation(body, signal) {
   throw new Error("The server ended the connection before the translation was complete.");
 }
 
+// The events of a lab that runs: its progress, then its result.
+export async function* runLab(body, signal) {
+  const response = await send("/api/labs/run", body, signal);
+  for await (const [name, content] of serverEvents(response.body)) {
+    if (name === "error") throw new Error(sentence(content.error));
+    yield [name, content];
+    if (name === "result") return;
+  }
+  throw new Error("The server ended the connection before the result.");
+}
+
 // Server-sent events: the name and the data of each.
 async function* serverEvents(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

@@ -3,7 +3,8 @@
 import { element } from "../dom.js";
 import { session } from "./session.js";
 
-// Fills `where` with the choice; `changed` is called after the session was. Returns what brings the choice up to date.
+// Fills `where` with the choice; `changed` is called after the session was. Returns what brings the choice up to date, and
+// says which language was detected, if one was.
 export function directions(where, changed) {
   const { languages } = session.model;
   const sources = languages.filter((language) => language.targets.length);
@@ -24,12 +25,13 @@ export function directions(where, changed) {
   const swap = element("button", { type: "button", class: "plain", "aria-label": "Swap languages", title: "Swap languages",
     onclick: () => update({ source: session.target, target: session.source }, true) }, "⇄");
 
-  function refresh() {
+  function refresh(found = null) {
     const from = sources.filter((language) => !session.source || language.code === session.source);
     const codes = [...new Set(from.flatMap((language) => language.targets))];
     if (!codes.includes(session.target)) session.target = session.source ? codes[0] : "";
     const detected = session.source ? [] : [option("", "the other language")];
     target.replaceChildren(...detected, ...codes.map((code) => option(code, name(code))));
+    source.options[0].textContent = found && !session.source ? `${name(found)} (detected)` : "Detect language";
     [source.value, target.value] = [session.source, session.target];
     swap.disabled = !session.source || !languages.find((each) => each.code === session.target)?.targets.includes(session.source);
   }

@@ -1,77 +1,88 @@
-// The tab that walks through the model on one's own sentence, one stage at a time.
+// The tab that walks through the model on one's own sentence, and asks what if. All that is chosen stands in the address.
 
+import { address, cellName, goTo } from "../address.js";
 import { post } from "./api.js";
 import { directions } from "./directions.js";
-import { element, largestAt, place } from "../dom.js";
-import { aborted, buttonList, direction, report, session } from "./session.js";
-import { drawStages, walk } from "../trace/stages.js";
+import { element, place } from "../dom.js";
+import { aborted, direction, oneLine, report, session, told } from "./session.js";
+import { drawWhatIf } from "./whatif.js";
+import { drawMap } from "../trace/map.js";
+import { startWalk } from "../trace/walk.js";
 
-const oneLine = (text) => text.replace(/\s+/g, " ");
-let shown = ""; // the request whose trace is shown
+let shown = ""; // the request whose trace is shown, or on its way
+let trace = null;
 let explaining = new AbortController();
+let show = null; // draws the walk as the address says
+let refresh = null; // brings the choice of languages up to date
 
 export function startInside() {
-  const refresh = directions(place("inside-directions"), () => explain());
+  refresh = directions(place("inside-directions"), () => state({}));
+  show = startWalk(place("walk"), (of, cell) => post("/api/cell", { ...asked(of.interventions), cell: cellName(cell) }));
   place("sentence").addEventListener("submit", (event) => {
     event.preventDefault();
-    explain();
+    const text = place("inside-text").value;
+    if (text !== oneLine(session.text)) session.text = text; // else it keeps its lines
+    shown = ""; // asked for again, even if it is the same
+    state({});
   });
-  return () => {
-    refresh();
+  return async () => {
     place("inside-text").value = oneLine(session.text);
-    explain();
+    await explain();
   };
 }
 
+// The address of the present text. Cells, steps and changes are of one text; another one begins without them.
+function state(settings) {
+  const { stage, layer, head, show: kind, part } = address().settings;
+  const before = location.hash;
+  if (session.text.trim()) goTo("inside", { stage, layer, head, show: kind, part, ...told(), ...settings });
+  if (location.hash === before) explain();
+}
+
+const interventionsIn = ({ intervene }) => (intervene ?? "").split(" ").filter(Boolean);
+const asked = (intervene) => ({ text: oneLine(session.text), ...direction(), ...(intervene.length && { intervene }) });
+
 async function explain() {
-  const text = place("inside-text").value;
-  const body = { text, ...direction() };
-  if (text !== oneLine(session.text)) session.text = text; // else it keeps its lines
+  const { settings } = address();
+  const body = asked(interventionsIn(settings));
+  if (!body.text.trim()) return nothing("Type a sentence to see what the model computes, number by number.");
+  if (JSON.stringify(body) === shown) return trace && draw();
   explaining.abort();
-  if (!text.trim()) {
-    shown = "";
-    place("walk").hidden = true;
-    place("inside-status").textContent = "Type a sentence to see what the model computes, number by number.";
-    return;
-  }
-  if (JSON.stringify(body) === shown) return;
   explaining = new AbortController();
+  shown = JSON.stringify(body);
+  trace = null;
+  place("walk").setAttribute("aria-busy", "true");
+  place("waiting").hidden = !place("walk").hidden; // the first time: the map alone
+  if (!place("waiting").hidden) place("waiting").replaceChildren(drawMap(session.model.config));
   place("inside-status").textContent = "Computing the trace…";
   try {
-    const trace = await post("/api/explain", body, explaining.signal);
-    shown = JSON.stringify(body);
+    trace = await post("/api/explain", body, explaining.signal);
     report(null);
-    place("inside-status").textContent = [`${trace.text}  →  ${trace.translation}`, ...trace.notes].join(" · ");
-    startWalk(trace);
+    draw();
   } catch (error) {
-    if (!aborted(error)) place("inside-status").textContent = "";
+    if (aborted(error)) return;
+    nothing("");
     report(error);
   }
 }
 
-// What was chosen stays from sentence to sentence, but for the step: it begins with the one of the largest entropy.
-const chosen = { stage: 0, part: "encoder.self_attention", layer: 0, head: 0, show: "weights", step: 0 };
+// What stood there was the trace of another text.
+function nothing(status) {
+  explaining.abort();
+  [shown, trace] = ["", null];
+  for (const id of ["walk", "what-if", "waiting"]) place(id).hidden = true;
+  place("inside-status").textContent = status;
+}
 
-function startWalk(trace) {
-  chosen.step = largestAt(trace.steps.map((step) => step.entropy));
-  const list = element("ol", { class: "stages", "aria-label": "Stages" });
-  const mark = buttonList(list, walk.map((stage) => [stage.name]), (stage) => choose({ stage }), "step");
-  const status = element("p", { class: "spoken", role: "status" });
-  const body = element("div", { class: "card stage", id: "stage" });
-  const mover = (name, text, stage) => element("button", { type: "button", class: "plain", "data-control": name, disabled: !walk[stage],
-    onclick: () => choose({ stage }) }, text);
-
-  function choose(settings) {
-    Object.assign(chosen, settings);
-    const { stage } = chosen;
-    const progress = element("span", { class: "quiet" }, `${stage + 1} of ${walk.length}`);
-    const movers = element("div", { class: "steps" }, mover("back", "← Back", stage - 1), progress, mover("next", "Next →", stage + 1));
-    drawStages(body, element("div", { class: "title" }, element("h2", {}, walk[stage].name), movers), [walk[stage]], { trace, chosen, choose });
-    mark(stage);
-    if ("stage" in settings) status.textContent = `Stage ${stage + 1} of ${walk.length}: ${walk[stage].name}`;
-  }
-
-  place("walk").replaceChildren(list, element("div", {}, status, body));
-  place("walk").hidden = false;
-  choose({});
+function draw() {
+  const { settings } = address();
+  place("waiting").hidden = true;
+  const walked = trace.changed && settings.side !== "original" ? trace.changed : trace;
+  refresh(trace.detected ? trace.source : null);
+  place("inside-status").replaceChildren(element("span", { class: "quiet" }, trace.text), " → ", walked.translation,
+    ...trace.notes.map((note) => element("small", { class: "quiet" }, ` · ${note}`)));
+  for (const id of ["walk", "what-if"]) place(id).hidden = false;
+  place("walk").setAttribute("aria-busy", "false");
+  drawWhatIf(place("what-if"), trace, settings, (changes) => goTo("inside", { ...address().settings, cell: "", ...changes }));
+  show(walked);
 }

@@ -1,30 +1,47 @@
-// The page of the service: it asks for the model, then starts its three tabs.
+// The page of the service: it asks for the model, then starts its tabs.
 
+import { address, goTo, restate } from "../address.js";
 import { get, storeKey, storedKey } from "./api.js";
 import { place } from "../dom.js";
 import { startInside } from "./inside.js";
-import { report, session } from "./session.js";
+import { startLabs } from "./labs.js";
+import { adopt, report, session, told } from "./session.js";
 import { startTranslate } from "./translate.js";
 import { startWorked } from "./worked.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
 const nameOf = (tab) => tab.getAttribute("aria-controls");
 
-// `opened` has for each tab what happens when it is shown.
+const TRANSLATING = ["translate", "inside"]; // the tabs that share one text
+
+// `opened` has for each tab what happens when it is shown, with the settings of the address.
 function startTabs(opened) {
+  const left = {}; // the settings of each tab when it was left
+  let before = null;
   const show = () => {
-    const asked = location.hash.slice(2); // with a slash before it, the browser does not scroll to an element of that name
+    const { tab: asked, settings } = address();
     const name = asked in opened ? asked : "translate";
     for (const tab of tabs) {
       tab.setAttribute("aria-selected", nameOf(tab) === name);
       tab.tabIndex = nameOf(tab) === name ? 0 : -1;
       place(nameOf(tab)).hidden = nameOf(tab) !== name;
     }
-    report(null);
-    opened[name]();
+    if (name !== before) report(null);
+    before = name;
+    if (TRANSLATING.includes(name)) {
+      adopt(settings);
+      restate(name, { ...settings, ...told() }); // Back must find what was shown, even where the address did not say it
+    }
+    opened[name](settings);
+  };
+  const open = (name) => {
+    left[before] = address().settings;
+    const kept = left[name] ?? {};
+    const same = !TRANSLATING.includes(name) || (kept.text ?? "") === told().text;
+    goTo(name, same ? { ...kept } : { stage: kept.stage, layer: kept.layer, head: kept.head, ...told() });
   };
   tabs.forEach((tab, at) => {
-    tab.addEventListener("click", () => { location.hash = `/${nameOf(tab)}`; });
+    tab.addEventListener("click", () => open(nameOf(tab)));
     tab.addEventListener("keydown", ({ key }) => {
       const next = tabs.at((at + ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0)) % tabs.length);
       if (next === tab) return;
@@ -49,7 +66,7 @@ function start(model) {
   const called = name === "model" ? "" : `${name}: `; // the name that every model directory of a run has
   place("model").textContent = `${called}${config.encoder_layers} + ${config.decoder_layers} layers, ${config.heads} heads, d ${config.d_model}`;
   if (keyRequired) askForKey();
-  startTabs({ translate: startTranslate(), inside: startInside(), worked: startWorked() });
+  startTabs({ translate: startTranslate(), inside: startInside(), worked: startWorked(), labs: startLabs() });
 }
 
 get("/api/model").then(start, report);

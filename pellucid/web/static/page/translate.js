@@ -1,11 +1,13 @@
 // The tab that translates while one types: first greedily, token by token, then by beam search, with alternatives and alignment.
 
+import { address, link, restate } from "../address.js";
 import { post, streamTranslation } from "./api.js";
 import { directions } from "./directions.js";
 import { element, number, place } from "../dom.js";
-import { aborted, report, request, session } from "./session.js";
+import { aborted, report, request, sample, session, told } from "./session.js";
 import { startStrategies } from "./strategies.js";
 import { alignedWords } from "../trace/alignment.js";
+import { drawMap } from "../trace/map.js";
 
 const PAUSE = 300; // milliseconds without a key until the text is translated
 const MOST_ALIGNED = 400; // characters: the trace of a long text takes long
@@ -14,19 +16,22 @@ let timer = 0;
 let translating = new AbortController();
 let explaining = new AbortController(); // one of the alternatives
 let compare = null; // runs the decoding strategies
+let refresh = null; // brings the choice of languages up to date
+let asked = ""; // the request whose translation is shown, or on its way
 
 export function startTranslate() {
   compare = startStrategies();
-  const refresh = directions(place("translate-directions"), (swapped) => {
+  refresh = directions(place("translate-directions"), (swapped) => {
     if (swapped) place("text").value = place("output").textContent;
     schedule(0);
   });
   place("text").addEventListener("input", () => schedule(PAUSE));
+  place("text").addEventListener("focus", () => { if (place("text").value === sample()) place("text").select(); }); // one types over it
   place("copy").addEventListener("click", () => navigator.clipboard.writeText(place("output").textContent));
   clear();
   return () => {
+    if (JSON.stringify(request()) === asked) return;
     refresh();
-    if (place("text").value === session.text) return;
     place("text").value = session.text;
     schedule(0);
   };
@@ -40,12 +45,19 @@ function schedule(pause) {
   const length = [...place("text").value].length;
   place("count").textContent = length ? `${grouped(length)}${most >= 0 ? ` of ${grouped(most)}` : ""} characters` : "";
   place("count").classList.toggle("warn", most >= 0 && length > most);
+  place("output").classList.add("draft"); // what stands there is of another text
 }
 
 function clear() {
   place("output").replaceChildren();
   finish("");
   for (const id of ["copy", "alternatives-card", "alignment-card", "strategies-card"]) place(id).hidden = true;
+  showMap(null);
+}
+
+// The way of the text through the model; every part opens its stage on the other tab.
+function showMap(trace) {
+  place("map").replaceChildren(drawMap(session.model.config, { trace, href: (stage) => link("inside", { ...told(), stage: stage === "map" ? "" : stage }) }));
 }
 
 function finish(how) {
@@ -55,6 +67,8 @@ function finish(how) {
 
 async function translate() {
   session.text = place("text").value;
+  asked = JSON.stringify(request());
+  if (["", "translate"].includes(address().tab)) restate("translate", told());
   report(null);
   if (!session.text.trim()) return clear();
   translating = new AbortController();
@@ -63,7 +77,7 @@ async function translate() {
     await stream(translating.signal);
     await search(translating.signal);
   } catch (error) {
-    if (!aborted(error)) finish("");
+    if (!aborted(error)) clear(); // what stood there was the translation of another text
     report(error);
   }
 }
@@ -85,9 +99,11 @@ async function search(signal) {
   place("output").classList.remove("draft");
   place("output").textContent = found.text;
   if (found.target) place("output").lang = found.target;
+  refresh(found.source);
   place("copy").hidden = !navigator.clipboard;
   place("strategies-card").hidden = false;
-  finish([`beam of ${beam}${found.score === null ? "" : `, score ${number(found.score)}`}`, ...found.notes].join(" · "));
+  const { engine } = session.model;
+  finish([`beam of ${beam}${found.score === null ? "" : `, score ${number(found.score)} by ${engine}`}`, ...found.notes].join(" · "));
   compare();
   offer([found, ...found.alternatives]);
   const before = explaining;
@@ -118,5 +134,8 @@ async function choose(translation) {
   if (place("alignment-card").hidden) return;
   const body = { ...request(), ...(translation.text.trim() && { target_text: translation.text }) };
   const trace = await post("/api/explain", body, AbortSignal.any([translating.signal, explaining.signal]));
-  place("alignment").replaceChildren(...alignedWords(trace), ...trace.notes.map((note) => element("p", { class: "quiet" }, note)));
+  place("alignment").replaceChildren(...alignedWords(trace), ...trace.notes.map((note) => element("p", { class: "quiet" }, note)),
+    element("p", { class: "quiet scores" }, `Score ${trace.scores.filter((each) => each.vocabulary === trace.scores[0].vocabulary).map((each) =>
+      `${number(each.score)} by ${each.engine} in ${each.compute_type}`).join(", ")}.`));
+  showMap(trace);
 }

@@ -2,7 +2,7 @@
 
 import { element, largestAt, paragraph, percent } from "../dom.js";
 import { colour, mix } from "../heatmap.js";
-import { equation, stage } from "./view.js";
+import { attentionLines } from "./lines.js";
 
 const SPECIAL = /^<(s|\/s|2[\w-]+)>$/;
 const SPACE = "▁";
@@ -78,14 +78,16 @@ function wordChips(side, words, choose) {
   return chips;
 }
 
-export const alignment = stage("Alignment", [], (view) => {
-  const layer = Math.max(0, view.layers - 2);
+export function drawAlignment(view) {
+  const layer = Math.max(0, view.config.decoder_layers - 2);
+  const targets = view.trace.target_out.map((token) => token.text);
   return [
     paragraph(`The alignment is the mean of the cross-attention weights of all heads of decoder layer ${layer}. Point at a word, or go ` +
       "through the words with the arrow keys, to see the words of the other side that have most of the weight."),
-    equation(["alignment", view.shape], "=", "mean_i", ["A_i", view.shape]),
+    ...view.equations(),
     element("div", { class: "side" }, element("div", {}, ...alignedWords(view.trace)),
-      view.square(view.trace.alignment, "alignment", { kind: "weights", note: "row: target token, column: source token",
-        rows: view.trace.target_out.map((token) => token.text) })),
+      view.square(view.trace.alignment, "alignment", { kind: "weights", note: "row: token predicted, column: source token", rows: targets,
+        columns: view.sourceKeys, name: "alignment", open: view.open && ((row, column) => view.open("alignment", [row, column])), at: view.opened("alignment", []) }),
+      attentionLines(view.trace.alignment, targets, view.sourceKeys, { label: "Alignment", name: "alignment", room: view.width - 54 })),
   ];
-}, "decoder.cross_attention");
+}

@@ -1,32 +1,36 @@
 // The stage of beam search: the tree of all candidates, and the finished hypotheses.
 
 import { element, number, paragraph, svg, table } from "../dom.js";
-import { equation, stage } from "./view.js";
 
 const [WIDE, HIGH] = [112, 34]; // pixels from step to step, and from candidate to candidate
 const OUTCOMES = { lived: "kept", ended: "finished", died: "pruned" };
 
-export const beamSearch = stage("Beam search", [], ({ trace }) => {
+export function drawBeam(view) {
+  const { trace, step } = view;
   const { beam } = trace;
-  const agreement = trace.given ? "" : ` The ${trace.engine} engine found ${beam.agrees ? "the same" : "another"} best hypothesis.`;
+  const agreement = trace.given || trace.engine === "reference" ? "" : ` The ${trace.engine} engine found ${beam.agrees ? "the same" : "another"} best hypothesis.`;
   const readout = element("output", { class: "readout", "aria-live": "polite" });
   const tree = element("div", { class: "scroll" });
-  const redraw = () => tree.replaceChildren(drawTree(beam.nodes, pruned.checked, readout));
+  const redraw = () => tree.replaceChildren(drawTree(beam.nodes, pruned.checked, step, readout));
   const pruned = element("input", { type: "checkbox", checked: true, onchange: redraw });
   redraw();
   return [
     paragraph(`Beam search keeps ${beam.width} hypotheses. At each step every one is extended; the best are kept, those that reach the end ` +
-      `are finished (framed, with their score), the others are pruned.${agreement}`),
-    equation("score", "=", "log p", "/", `length${beam.length_penalty === 1 ? "" : `^{${beam.length_penalty}}`}`),
+      `are finished (framed, with their score), the others are pruned. The chosen step is shaded.${agreement}`),
     element("label", { class: "toggle" }, pruned, " pruned candidates"), tree, readout,
     element("h3", {}, "Finished hypotheses"),
     table(["score", "hypothesis"], beam.finished.map((each) =>
       [number(each.score), each.text + (each.ended ? "" : "  (cut at the greatest length)")]), 0),
+    element("h3", {}, "The score of the translation"),
+    ...view.equations(),
+    table(["score", "engine", "arithmetic", "among"], trace.scores.map((each) => [number(each.score), each.engine, each.compute_type, `${each.vocabulary} tokens`])),
+    trace.scores.length > 1 && element("p", { class: "quiet" }, "Engines round differently, and a search among the tokens of one language alone divides the probability " +
+      "among fewer: so the scores differ a little. The formula is that of the last one. Every other number of this walk is by the reference, in float64."),
   ];
-});
+}
 
 // Steps run to the right; at each step the candidates stand below each other, the best on top.
-function drawTree(nodes, withPruned, readout) {
+function drawTree(nodes, withPruned, step, readout) {
   const shown = nodes.map((node, id) => ({ ...node, id })).filter((node) => withPruned || node.fate !== "died");
   let row = 0;
   shown.forEach((node, at) => {
@@ -59,9 +63,10 @@ function drawTree(nodes, withPruned, readout) {
     if (to) choose(to);
   }
 
-  return svg("svg", { class: "tree", width: 76 + WIDE * shown.at(-1).step, height: 20 + Math.max(...shown.map((node) => node.y)), tabindex: 0,
-    role: "img", "aria-label": "The tree of the beam. The arrow keys move from candidate to candidate.", onkeydown: move },
-  ...lines, ...shown.map((node) => node.group));
+  const high = 20 + Math.max(...shown.map((node) => node.y));
+  return svg("svg", { class: "tree", width: 76 + WIDE * shown.at(-1).step, height: high, tabindex: 0,
+    role: "application", "aria-roledescription": "tree", "aria-label": "The tree of the beam. The arrow keys move from candidate to candidate.", onkeydown: move },
+  svg("rect", { class: "step", x: step * WIDE, y: 2, width: 76, height: high - 4 }), ...lines, ...shown.map((node) => node.group));
 }
 
 function drawNode(node, choose) {

@@ -1,55 +1,62 @@
-// The stages in the order of the walk, and how stages are drawn under one set of choices.
+// What every stage of the walk draws, and how it is drawn under one set of choices.
 
-import { element } from "../dom.js";
-import { alignment } from "./alignment.js";
-import { crossAttention, heads, mask, projections, scores, softmax, weightedSum } from "./attention.js";
-import { beamSearch } from "./beam.js";
-import { embedding, tokens } from "./input.js";
-import { addAndNorm, feedForward } from "./layer.js";
-import { chosenToken, logits } from "./output.js";
+import { element, paragraph } from "../dom.js";
+import { about } from "./about.js";
+import { drawAlignment } from "./alignment.js";
+import { drawHeads, weightLines } from "./attention.js";
+import { drawBeam } from "./beam.js";
+import { drawMap, facts } from "./map.js";
+import { drawStep } from "./output.js";
 import { View } from "./view.js";
 
-export const walk = [tokens, embedding, projections, scores, mask, softmax, weightedSum, heads, addAndNorm, feedForward, crossAttention,
-  alignment, logits, chosenToken, beamSearch];
+function drawTokens({ trace, config }) {
+  const chips = (heading, all) => [element("h3", {}, heading), element("ol", { class: "chips" },
+    ...all.map((token, at) => element("li", { title: `token ${token.id}, position ${at}` }, token.text, element("small", {}, token.id))))];
+  return [
+    paragraph(`The tokenizer splits the text into tokens from a vocabulary of ${config.vocabulary || config.source_vocabulary}; each has an ` +
+      "id, and ▁ stands for a space. The encoder reads a language tag (if the model has tags), the source and an end token; the decoder a start token and the target."),
+    ...chips("Input of the encoder", trace.source_tokens),
+    ...chips("Input of the decoder", trace.target_in),
+    ...chips("Output token at each of these positions", trace.target_out),
+  ];
+}
 
-// The same stages in sections, each under one set of choices. Cross-attention is one of the choices there.
-export const sections = {
-  Tokens: [tokens], Alignment: [alignment], Input: [embedding], Heads: [heads],
-  "One layer": [projections, scores, mask, softmax, weightedSum, addAndNorm, feedForward], Steps: [logits, chosenToken], Beam: [beamSearch],
+// The map with what the model is beside it.
+function drawSurvey({ trace, config, href, layer, head }) {
+  const drawn = drawMap(config, { trace, href: (stage) => href({ stage }), layer, head });
+  return [
+    paragraph("The Transformer as the paper draws it, for this model and this sentence: it is read from below. Choose a part to open its stage."),
+    element("div", { class: "survey" }, drawn, element("div", {}, element("h3", {}, "This model"), facts(config))),
+  ];
+}
+
+const computed = (view) => [paragraph(about(view)), ...view.equations(), view.pictures()];
+
+const DRAW = {
+  map: drawSurvey, tokens: drawTokens, probabilities: drawStep, beam: drawBeam, heads: drawHeads, alignment: drawAlignment,
+  softmax: (view) => [...computed(view), element("h3", {}, `Head ${view.head} as lines`), weightLines(view, view.attention("weights"))],
 };
 
-const PARTS = [["encoder.self_attention", "encoder, on the source"], ["decoder.self_attention", "decoder, on the target"],
-  ["decoder.cross_attention", "cross, target to source"]];
 const counted = (length) => Array.from({ length }, (_, at) => [at, String(at)]);
 
-// What a reader can choose: the name of the setting, its present value, and the options.
+// What a reader can choose: the present value, and the options.
 const CHOICES = {
-  stack: (view) => ["part", view.part, PARTS.slice(0, 2)],
-  attention: (view) => ["part", view.part, PARTS],
-  layer: (view) => ["layer", view.layer, counted(view.layers)],
-  head: (view) => ["head", view.head, counted(view.config.heads)],
-  show: (view) => ["show", view.show, [["weights", "weights"], ["scores", "scores"]]],
-  step: (view) => ["step", view.step, view.trace.steps.map((step, at) => [at, `${step.chosen.text}${step.differs ? " ≠" : ""}`])],
+  layer: (view) => [view.layer, counted(view.stage.layers ?? Math.max(view.config.encoder_layers, view.config.decoder_layers))],
+  head: (view) => [view.head, counted(view.config.heads)],
+  show: (view) => [view.chosen.show, [["weights", "weights"], ["scores", "scores"]]],
+  step: (view) => [view.step, view.trace.steps.map((_, at) => [at, view.trace.labels.decoder[at]])],
 };
+const CHOSEN_IN_PICTURE = { heads: ["layer", "head"], probabilities: ["step"] };
 
-const choicesOf = (stages) => [...new Set(stages.flatMap((stage) => stage.choices))].filter((name) => name !== "stack" || stages.length === 1);
-
-// Whether stages look different after these settings have changed.
-export const dependOn = (stages, settings) =>
-  choicesOf(stages).some((name) => (name in { stack: 1, attention: 1 } ? "part" : name) in settings);
-
-// Fills `body` with a heading, the choices and the stages. `choose` is called with the settings that a reader changes.
-export function drawStages(body, heading, stages, { trace, chosen, choose }) {
-  const focused = document.activeElement?.dataset?.control;
-  const views = stages.map((stage) => new View(stage, trace, chosen, choose, body.clientWidth));
+// Fills `body` with a heading, the choices and the stage. `host` has what a reader changes the state with.
+export function drawStage(body, heading, stage, trace, chosen, host) {
+  const view = new View(stage, trace, chosen, host, body.clientWidth);
   const choice = (name) => {
-    const [setting, present, options] = CHOICES[name](views[0]);
+    const [present, options] = CHOICES[name](view);
     return element("fieldset", { class: "choice" }, element("legend", {}, name), ...options.map(([value, text]) => element("label", {},
-      element("input", { type: "radio", name: `${body.id}-${name}`, value, "data-control": `${body.id}-${name}-${value}`,
-        checked: value === present, onchange: () => choose({ [setting]: value }) }), element("span", {}, text))));
+      element("input", { type: "radio", name, value, "data-control": `${name}-${value}`, checked: value === present, onchange: () => host.choose({ [name]: value }) }),
+      element("span", {}, text))));
   };
-  body.replaceChildren(heading, element("div", { class: "choices" }, ...choicesOf(stages).map(choice)),
-    ...stages.flatMap((stage, at) => [stages.length > 1 && element("h3", { class: "stage-name" }, stage.name), ...stage.draw(views[at])])
-      .filter(Boolean));
-  if (focused) body.querySelector(`[data-control="${focused}"]:not(:disabled)`)?.focus();
+  const choices = stage.choices.filter((name) => !CHOSEN_IN_PICTURE[stage.step]?.includes(name));
+  body.replaceChildren(...heading, element("div", { class: "choices" }, ...choices.map(choice)), ...(DRAW[stage.step] ?? computed)(view).filter(Boolean));
 }

@@ -26,9 +26,11 @@ function typeset(mathml) {
 // Draws into `body`. With `changed`, inputs and stated numbers are fields, and it is called after every change;
 // `button` stands beside the title.
 export function drawExample(body, example, changed = null, button = null) {
-  const inputs = example.inputs.map((input) => ({ ...input, fields: changed && editable(input.written, input.name, changed) }));
+  const inputs = example.inputs.map((input) => ({
+    ...input, fields: changed && editable(input.written, input.name, changed), problem: element("p", { class: "cause", role: "alert", hidden: true }) }));
   const steps = example.steps.map((step) => drawStep(step, changed));
   const counts = element("p", { class: "tally", role: "status" });
+  const parts = { inputs, stated: steps };
 
   function update(checked) {
     checked.steps.forEach((step, at) => steps[at].update(step));
@@ -43,11 +45,20 @@ export function drawExample(body, example, changed = null, button = null) {
     element("div", { class: "title" }, element("h2", {}, element("span", { class: "quiet" }, `${example.id}  `), example.title), button),
     example.about && element("p", { class: "quiet" }, example.about), counts,
     element("div", { class: "inputs", role: "group", "aria-label": "Inputs" }, ...inputs.map((input) => element("div", { class: "named" },
-      typeset(input.symbol), element("span", {}, "="), input.fields ? input.fields.node : readable(input.written)))),
+      typeset(input.symbol), element("span", {}, "="), input.fields ? input.fields.node : readable(input.written), input.problem))),
     element("ol", { class: "working" }, ...steps.map((step) => step.node)));
   update(example);
   return {
     update,
+    // Problems beside the fields they are in: [{ kind: "inputs" or "stated", name, text }, …]; returns those of no field.
+    complain(problems) {
+      for (const part of [...inputs, ...steps].filter(({ fields }) => fields)) showProblem(part, []);
+      return problems.filter(({ kind, name, text }) => {
+        const part = parts[kind]?.find((each) => each.name === name && each.fields);
+        if (part) showProblem(part, problems.filter((each) => each.kind === kind && each.name === name).map((each) => each.text));
+        return !part && text;
+      });
+    },
     read: () => ({
       inputs: Object.fromEntries(inputs.map((input) => [input.name, input.fields.read()])),
       stated: Object.fromEntries(steps.filter((step) => step.fields).map((step) => [step.name, step.fields.read()])),
@@ -55,23 +66,31 @@ export function drawExample(body, example, changed = null, button = null) {
   };
 }
 
+function showProblem({ problem, fields }, texts) {
+  problem.hidden = texts.length === 0;
+  problem.textContent = texts.join(" ");
+  fields.complain(texts);
+}
+
 function drawStep(step, changed) {
   const fields = changed && step.stated !== null && editable(step.stated, step.name, changed);
   const verdict = element("div", { class: "verdict" });
   const cause = element("p", { class: "cause" });
+  const problem = element("p", { class: "cause", role: "alert", hidden: true });
   const blocks = element("div", { class: "blocks" });
   const node = element("li", {}, verdict, element("div", {}, element("div", { class: "formula" }, typeset(step.formula)),
-    step.note && element("p", { class: "note" }, step.note), cause, blocks));
+    step.note && element("p", { class: "note" }, step.note),
+    step.ours && element("p", { class: "note" }, "What is stated here is not in the source."), problem, cause, blocks));
   const block = (heading, content) => element("div", { class: "block" }, element("p", { class: "quiet" }, heading), content);
   const stated = fields && block("stated", fields.node);
 
   function update(checked) {
     const allRight = checked.elements !== null && [checked.elements].flat(Infinity).every((each) => each === "right");
     verdict.className = `verdict ${checked.verdict || ""}`;
-    verdict.textContent = checked.verdict ? label(checked.verdict) : "not stated";
+    verdict.textContent = checked.verdict ? label(checked.verdict) : checked.open ? "open" : "not stated";
     cause.hidden = !checked.cause;
     cause.textContent = checked.cause ? `Likely cause: ${checked.cause}.` : "";
-    if (fields && checked.elements !== null) fields.mark(checked.elements);
+    if (fields) fields.mark(checked.elements);
     const { right, from_stated: followed } = checked;
     blocks.replaceChildren(...[
       stated || (checked.stated !== null && block("stated", readable(checked.stated, undefined, checked.elements))),
@@ -80,5 +99,5 @@ function drawStep(step, changed) {
     ].filter(Boolean));
   }
 
-  return { name: step.name, node, fields, update };
+  return { name: step.name, node, fields, problem, update };
 }

@@ -45,9 +45,17 @@ export function editable(values, label, changed) {
       const all = fields.flat();
       return alike(values, () => all.shift().value);
     },
-    // Verdicts in the shape of the values.
+    // Marks the fields whose content stands in quotation marks in one of the texts.
+    complain(texts) {
+      for (const made of fields.flat()) {
+        made.toggleAttribute("aria-invalid", false);
+        if (texts.some((text) => text.includes(`'${made.value.trim()}'`))) made.setAttribute("aria-invalid", "true");
+      }
+    },
+    // Verdicts in the shape of the values; null where nothing is stated.
     mark(verdicts) {
-      rowsOf(verdicts).forEach((row, y) => row.forEach((verdict, x) => {
+      if (verdicts === null) fields.flat().forEach((made) => { made.className = ""; });
+      else rowsOf(verdicts).forEach((row, y) => row.forEach((verdict, x) => {
         fields[y][x].className = verdict || "";
         fields[y][x].setAttribute("aria-label", [named(y, x), verdict].filter(Boolean).join(", "));
       }));
