@@ -26,6 +26,12 @@ StepFunction = Callable[[Ints, Any], tuple[Floats, Any]]
 """The last token of every hypothesis, (rows, beam), and the cache -> logits (rows, beam, vocabulary), new cache."""
 OnToken = Callable[[int, int], None]
 """Called with (sentence, token) as each token is chosen, except the end."""
+Stop = Callable[[], bool]
+"""Whether the result of a search is no longer needed. It is called often, from the thread that searches."""
+
+
+class StoppedError(Exception):
+    """The translation is no longer needed."""
 
 
 class Sentence(NamedTuple):
@@ -133,3 +139,13 @@ def max_length(sentence: Sentence, config: DecodeConfig, positions: int | None =
     default = default_max_length(len(sentence.source_ids)) + len(sentence.prefix)
     wanted = config.max_length or max(default, config.min_length + 1)
     return wanted if positions is None else min(wanted, positions)
+
+
+def hypotheses(config: DecodeConfig) -> int:
+    """How many hypotheses of a sentence are searched at once."""
+    return config.beam if config.strategy == "beam" else config.n_best
+
+
+def search_tokens(sentence: Sentence, config: DecodeConfig, positions: int | None = None) -> int:
+    """The maximum number of tokens that the search for a sentence computes, over all its hypotheses."""
+    return hypotheses(config) * max_length(sentence, config, positions)

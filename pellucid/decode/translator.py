@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib.util import find_spec
-from itertools import accumulate, groupby, islice
+from itertools import islice
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pellucid.config import DEFAULT_MODEL, DecodeConfig, EngineConfig
 from pellucid.config.decode import ComputeType, EngineChoice
 from pellucid.decode.directions import find_directions
 from pellucid.decode.engines import Engine, EngineName, open_engine
-from pellucid.decode.hypotheses import Hypothesis, Sentence, max_length
+from pellucid.decode.hypotheses import Hypothesis, Sentence, Stop, search_tokens
 from pellucid.decode.protected_spans import translate_protected
 from pellucid.decode.sentences import LINE_END, SourceText, read_documents
 from pellucid.decode.streaming import added_text, tokens_as_chosen
@@ -25,14 +25,6 @@ from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.length_limit import DEFAULT as DEFAULT_LENGTH_LIMIT
 from pellucid.text.languages import Languages
 from pellucid.text.tokenizer import END
-
-WORK_PER_STOP = 16_384  # tokens over all hypotheses between two calls of `stop`: some 80 usual sentences
-
-Stop = Callable[[], bool]
-
-
-class StoppedError(Exception):
-    """The translation is no longer needed."""
 
 
 def load(
@@ -106,7 +98,8 @@ class Translator:
         stop: Stop | None = None,
     ) -> list[Translation]:
         """A translation for each text, in their order. No translation depends on the other texts. `stop` is called
-        every few sentences; once it returns True, the work ends with `StoppedError`."""
+        at every step of a search, or every few sentences where the engine does not show its steps; once it returns
+        True, the work ends with `StoppedError`."""
         config = config or DecodeConfig()
 
         def translate(sources: Sequence[SourceText]) -> list[Translation]:
@@ -117,6 +110,12 @@ class Translator:
 
         return translate_protected(translate, sources, protect)
 
+    def search_tokens(self, sources: Sequence[SourceText], config: DecodeConfig, split: bool | None = None) -> int:
+        """The maximum number of tokens that the search for these texts computes, over all sentences and hypotheses."""
+        documents = read_documents(sources, self.tokenizers, self.length_limit, split)
+        positions = self.config.max_positions
+        return sum(search_tokens(each, config, positions) for document in documents for each in document.sentences)
+
     def _search(self, sentences: Sequence[Sentence], config: DecodeConfig, stop: Stop | None) -> list[list[Hypothesis]]:
         """The hypotheses of each sentence. Equal sentences are searched for once, unless the search is random."""
         if not sentences:
@@ -124,7 +123,7 @@ class Translator:
         random = config.strategy == "sample" and config.seed is None
         different = list(sentences) if random else list(dict.fromkeys(sentences))
         engine = self.engine(config, max(len(sentence.source_ids) for sentence in different))
-        found = engine.search(different, config) if stop is None else _search_until(stop, engine, different, config)
+        found = engine.search(different, config, stop=stop)
         if random:
             return found
         results = dict(zip(different, found, strict=True))
@@ -210,20 +209,6 @@ class Translator:
         for source, target in self.languages.directions or [(None, None)]:
             self.translate("a", source, target)
         self.engine(DecodeConfig()).score([((END,), (END,))])
-
-
-def _search_until(
-    stop: Stop, engine: Engine, sentences: Sequence[Sentence], config: DecodeConfig
-) -> list[list[Hypothesis]]:
-    """Search for so many sentences at a time that `stop` is asked often, however long and wide the search may be."""
-    found: list[list[Hypothesis]] = []
-    hypotheses = config.beam if config.strategy == "beam" else config.n_best
-    ends = accumulate(hypotheses * max_length(sentence, config) for sentence in sentences)
-    for _, group in groupby(zip(sentences, ends, strict=True), lambda each: each[1] // WORK_PER_STOP):
-        if stop():
-            raise StoppedError
-        found += engine.search([sentence for sentence, _ in group], config)
-    return found
 
 
 def _text_list(given: object) -> list[str]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.errors import UserError
-from pellucid.text.languages import is_language
 
 if TYPE_CHECKING:
     from pellucid.text.corpus import Corpus
@@ -24,20 +23,22 @@ FILE, FIELD = "limits.json", "longest_source"
 DEFAULT = 256  # where the file is missing: what training takes by default
 MINIMUM = 32  # nothing shorter is cut, however short the pairs were
 ROWS_PER_BLOCK = 1 << 16
+PARAGRAPH = 3  # times as long as a sentence: what several sentences in a row often reach
 QUANTILE = 0.99  # of the sentence lengths: from the few longer ones a model learned little
 
 
-def learn_length_limit(corpus: Corpus) -> int:
+def learn_length_limit(corpus: Corpus, paragraphs: bool = False) -> int:
     """The limit, special tokens included. Where the source is not in a language (a report to be summarised), nothing is
-    cut that is as short as the longest training source: its parts mean nothing alone."""
+    cut that is as short as the longest training source: its parts mean nothing alone. A model that also learned from
+    `paragraphs` of several pairs translates as much longer ones."""
     counts = np.zeros(corpus.longest + 1, np.int64)  # of the sources by their length
     for start in range(0, len(corpus), ROWS_PER_BLOCK):
         lengths, _ = corpus.lengths(np.arange(start, min(start + ROWS_PER_BLOCK, len(corpus))))
         counts += np.bincount(lengths, minlength=len(counts))
-    languages = corpus.about["languages"]
-    if not (languages and all(map(is_language, languages))):
+    if not corpus.in_languages:
         return max(DEFAULT, int(np.flatnonzero(counts)[-1]))
-    return max(MINIMUM, int(np.searchsorted(counts.cumsum(), QUANTILE * counts.sum())))
+    single = int(np.searchsorted(counts.cumsum(), QUANTILE * counts.sum()))
+    return max(MINIMUM, min(corpus.longest, PARAGRAPH * single) if paragraphs else single)
 
 
 def load_length_limit(directory: Path) -> int:

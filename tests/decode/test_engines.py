@@ -15,10 +15,10 @@ import pytest
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import ComputeType, Engine, EngineName, open_engine
-from pellucid.decode.engines.batches import equal_lengths
+from pellucid.decode.engines.batches import SEARCH_TOKENS_PER_BATCH, equal_lengths
 from pellucid.decode.engines.ctranslate2.convert import POSITIONS, convert
 from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
-from pellucid.decode.hypotheses import Hypothesis, Sentence
+from pellucid.decode.hypotheses import Hypothesis, Sentence, StoppedError, search_tokens
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.text.tokenizer import END
@@ -217,6 +217,66 @@ def test_the_token_callback_can_stop_a_search(make_model: MakeModel, name: Engin
     assert len(seen) == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("reference", {}),
+        ("torch", {}),
+        ("torch", {"stopping": "exact", "n_best": 5, "length_penalty": 10.0}),
+        ("reference", {"strategy": "greedy"}),
+        ("torch", {"strategy": "sample", "n_best": 2}),
+        ("ctranslate2", {"strategy": "greedy"}),
+        ("ctranslate2", {"strategy": "sample", "n_best": 2}),
+    ],
+)
+def test_a_search_ends_at_the_step_where_it_is_told_to_stop(
+    make_model: MakeModel, name: EngineName, settings: dict[str, Any]
+) -> None:
+    engine = opened(make_model(output_bias=False), name)
+    config = DecodeConfig(min_length=30, max_length=40, **settings)
+    asked = sentences(1)
+    calls: list[int] = []
+
+    def stop_after(most: int) -> list[list[Hypothesis]]:
+        calls.clear()
+        return engine.search(asked, config, stop=lambda: calls.append(1) or len(calls) > most)  # type: ignore[func-returns-value]
+
+    [found] = stop_after(10**9)
+    assert len(calls) >= len(found[0].tokens) >= 30
+    with pytest.raises(StoppedError):
+        stop_after(10)
+    assert len(calls) <= 10 + 2  # two samples, which CTranslate2 reports one after the other
+
+
+@pytest.mark.parametrize(
+    ("settings", "fewest"),
+    [
+        ({"beam": 5}, 4),
+        ({"beam": 5, "max_length": 1024}, 22),  # 3 x 5 x 1,024 tokens are the most that fit
+        ({"beam": 10, "max_length": 1024}, 64),
+        ({"beam": 5, "min_length": 4000}, 64),
+    ],
+)
+def test_long_and_wide_searches_ask_more_often_whether_to_stop(
+    make_model: MakeModel, settings: dict[str, Any], fewest: int
+) -> None:
+    """CTranslate2 does not stop within a beam search: `stop` is asked between its batches, whose work is bounded."""
+    engine = opened(make_model(), "ctranslate2", "int8")
+    asked = [Sentence((4, 5, END))] * 64
+    config = DecodeConfig(**settings)
+    batches = engine._batches(asked, config)  # type: ignore[attr-defined]
+    assert len(batches) >= fewest
+    for batch in batches:
+        assert len(batch.places) * search_tokens(asked[0], config) <= max(
+            SEARCH_TOKENS_PER_BATCH, search_tokens(asked[0], config)
+        )
+    asked_to_stop: list[int] = []
+    engine.search(asked[:4], config.changed(min_length=0, max_length=3), stop=lambda: bool(asked_to_stop.append(1)))  # type: ignore[func-returns-value]
+    assert asked_to_stop
+    with pytest.raises(StoppedError):
+        engine.search(asked, config, stop=lambda: True)
+
+
 @pytest.mark.parametrize("name", ["reference", "torch", "ctranslate2"])
 def test_a_learned_table_bounds_the_target(make_model: MakeModel, name: EngineName) -> None:
     engine = opened(make_model(positions="learned", max_length=12, output_bias=False), name)
@@ -252,9 +312,9 @@ def test_what_ships_is_used_unless_another_type_is_asked_for(
     directory = tmp_path / "model"
     shutil.copytree(make_model(), directory)
     convert(ModelDirectory(directory), directory / "ctranslate2", "int8")
-    assert opened(directory, "ctranslate2", None).compute_type == "int8"  # type: ignore[attr-defined]
+    assert opened(directory, "ctranslate2", None).compute_type == "int8"
     assert not own_cache.exists()
-    assert opened(directory, "ctranslate2", "float32").compute_type == "float32"  # type: ignore[attr-defined]
+    assert opened(directory, "ctranslate2", "float32").compute_type == "float32"
     assert own_cache.exists()
 
 
@@ -352,7 +412,7 @@ def test_no_batch_has_more_than_a_workers_share_unless_that_is_little(
     engine = opened(make_model(d_model=width), "ctranslate2", "int8")
     assert isinstance(engine, CTranslate2Engine)
     engine.workers = workers
-    batches = engine._batches([Sentence((20, 21, END))] * count, beam)
+    batches = engine._batches([Sentence((20, 21, END))] * count, DecodeConfig(beam=beam))
     assert [len(batch.places) for batch in batches] == sizes
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
 from pellucid.config.decode import ComputeType as ComputeType
-from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, Stop
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 
@@ -24,14 +24,24 @@ class Engine(Protocol):
 
     name: EngineName
 
+    @property
+    def compute_type(self) -> str:
+        """The arithmetic of its matrix products: int8, float32 or float64."""
+        ...
+
     def unsupported(self, config: DecodeConfig, longest: int) -> str:
         """Why this engine cannot do what is asked of a source of `longest` tokens; empty: it can."""
         ...
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
+        self,
+        sentences: Sequence[Sentence],
+        config: DecodeConfig,
+        on_token: OnToken | None = None,
+        stop: Stop | None = None,
     ) -> list[list[Hypothesis]]:
-        """The `n_best` hypotheses of every sentence. No sentence's result depends on the others."""
+        """The `n_best` hypotheses of every sentence. No sentence's result depends on the others. Soon after `stop`
+        returns True the search ends with `StoppedError`."""
         ...
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:

@@ -13,24 +13,38 @@ from typing import Any
 import numpy as np
 
 from pellucid.config import DecodeConfig
-from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, StepFunction
+from pellucid.decode.hypotheses import (
+    Hypothesis,
+    OnToken,
+    Sentence,
+    StepFunction,
+    Stop,
+    StoppedError,
+    search_tokens,
+)
 from pellucid.decode.logit_filters import Floats, Ints, restrict
 from pellucid.decode.search import search
 from pellucid.model_directory.vocabulary_restriction import VocabularyRestriction
 
 TOKENS_PER_BATCH = 2048
+SEARCH_TOKENS_PER_BATCH = 16_384  # over all hypotheses: it bounds the memory, and the time until a stop is noticed
 
 
-def equal_lengths(lengths: Sequence[tuple[int, ...]], rows: int = 64) -> Iterator[list[int]]:
-    """The places of equal lengths together, at most `rows` or TOKENS_PER_BATCH at a time. Batches of one length are
-    about equally large, because a small one takes as many steps as a large one; the longest come first, so that no
-    worker is left with them at the end."""
+def equal_lengths(
+    lengths: Sequence[tuple[int, ...]], rows: int = 64, searched: Sequence[int] | None = None
+) -> Iterator[list[int]]:
+    """The places of equal lengths together, at most `rows`, TOKENS_PER_BATCH or (of the tokens `searched` at each
+    place) SEARCH_TOKENS_PER_BATCH at a time. Batches of one length are about equally large, because a small one takes
+    as many steps as a large one; the longest come first, so that no worker is left with them at the end."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for place, length in enumerate(lengths):
         groups.setdefault(length, []).append(place)
     for length in sorted(groups, reverse=True):
-        size = max(1, min(rows, TOKENS_PER_BATCH // max(1, sum(length))))
         group = groups[length]
+        size = min(rows, TOKENS_PER_BATCH // max(1, sum(length)))
+        if searched is not None:
+            size = min(size, SEARCH_TOKENS_PER_BATCH // max(searched[place] for place in group))
+        size = max(1, size)
         count = math.ceil(len(group) / size)
         yield from (group[first::count] for first in range(count))
 
@@ -55,6 +69,19 @@ def restricted(step: StepFunction, allowed: Ints | None) -> StepFunction:
     return restricted_step
 
 
+def stoppable(step: StepFunction, stop: Stop | None) -> StepFunction:
+    """A step function that asks `stop` before each step."""
+    if stop is None:
+        return step
+
+    def stoppable_step(tokens: Ints, cache: Any) -> tuple[Floats, Any]:
+        if stop():
+            raise StoppedError
+        return step(tokens, cache)
+
+    return stoppable_step
+
+
 def search_in_batches(
     start: Callable[[Ints], Any],
     step: StepFunction,
@@ -68,7 +95,9 @@ def search_in_batches(
     found: list[list[Hypothesis]] = [[] for _ in sentences]
     for language, group in by_language(sentences, restriction).items():
         language_step = restricted(step, restriction.allowed(language))
-        for chosen in equal_lengths([(len(sentences[place].source_ids),) for place in group]):
+        lengths = [(len(sentences[place].source_ids),) for place in group]
+        searched = [search_tokens(sentences[place], config, positions) for place in group]
+        for chosen in equal_lengths(lengths, searched=searched):
             places = [group[each] for each in chosen]
             batch = [sentences[place] for place in places]
             source = np.array([sentence.source_ids for sentence in batch], dtype=np.int64)

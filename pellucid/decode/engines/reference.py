@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import EngineName, Ids
-from pellucid.decode.engines.batches import search_in_batches
-from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
-from pellucid.decode.logit_filters import Ints
+from pellucid.decode.engines.batches import search_in_batches, stoppable
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, Stop
+from pellucid.decode.logit_filters import Floats, Ints
 from pellucid.model_directory import ModelDirectory
 from pellucid.reference import Cache, Transformer, log_softmax
 from pellucid.text.batch import shifted
@@ -19,6 +19,7 @@ from pellucid.text.batch import shifted
 
 class ReferenceEngine:
     name: EngineName = "reference"
+    compute_type = "float64"
 
     def __init__(self, directory: ModelDirectory) -> None:
         self.model = Transformer.load(directory)
@@ -28,11 +29,19 @@ class ReferenceEngine:
         return ""
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
+        self,
+        sentences: Sequence[Sentence],
+        config: DecodeConfig,
+        on_token: OnToken | None = None,
+        stop: Stop | None = None,
     ) -> list[list[Hypothesis]]:
-        return search_in_batches(
-            self._start, self.model.step, sentences, config, self.restriction, self.model.config.max_positions, on_token
-        )
+        step = stoppable(self.step, stop)
+        positions = self.model.config.max_positions
+        return search_in_batches(self.start, step, sentences, config, self.restriction, positions, on_token)
+
+    def allowed(self, sentence: Sentence) -> Ints | None:
+        """The tokens to which the search for a sentence is restricted; None: all of them."""
+        return self.restriction.allowed(self.restriction.applies(sentence.target_language, sentence.prefix))
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
         ids = np.array([source])
@@ -46,6 +55,11 @@ class ReferenceEngine:
             for source, target in pairs
         ]
 
-    def _start(self, source: Ints) -> Cache:
+    def start(self, source: Ints) -> Cache:
+        """The cache before the first step, of sources (sentences, source)."""
         real = np.ones(source.shape, dtype=bool)
         return self.model.start(self.model.encode(source, real), real)
+
+    def step(self, tokens: Ints, cache: Cache) -> tuple[Floats, Cache]:
+        """One token a hypothesis: (sentences, beam) -> logits (sentences, beam, vocabulary) and the longer cache."""
+        return self.model.step(tokens, cache)

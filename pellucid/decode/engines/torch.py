@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.engines import EngineName, Ids
-from pellucid.decode.engines.batches import equal_lengths, search_in_batches
-from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence
+from pellucid.decode.engines.batches import equal_lengths, search_in_batches, stoppable
+from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, Stop
 from pellucid.decode.logit_filters import Floats, Ints
 from pellucid.model_directory import ModelDirectory
 from pellucid.nn import Cache, Transformer
@@ -29,6 +29,7 @@ class TorchEngine:
     name: EngineName = "torch"
 
     def __init__(self, directory: ModelDirectory, dtype: torch.dtype = torch.float64) -> None:
+        self.compute_type = str(dtype).removeprefix("torch.")
         self.model = Transformer.load(directory).to(dtype)
         self.restriction = directory.restriction
 
@@ -36,12 +37,16 @@ class TorchEngine:
         return ""
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
+        self,
+        sentences: Sequence[Sentence],
+        config: DecodeConfig,
+        on_token: OnToken | None = None,
+        stop: Stop | None = None,
     ) -> list[list[Hypothesis]]:
+        step = stoppable(self._step, stop)
+        positions = self.model.config.max_positions
         with torch.inference_mode(), threads(ONE):
-            return search_in_batches(
-                self._start, self._step, sentences, config, self.restriction, self.model.config.max_positions, on_token
-            )
+            return search_in_batches(self._start, step, sentences, config, self.restriction, positions, on_token)
 
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
         logits: NDArray[np.floating] = self._forward([source], [target])[0].numpy()

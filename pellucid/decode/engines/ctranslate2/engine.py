@@ -25,7 +25,16 @@ from pellucid.decode.engines.batches import by_language, equal_lengths
 from pellucid.decode.engines.ctranslate2.convert import check_supported, converted_positions
 from pellucid.decode.engines.ctranslate2.converted_models import ConvertedModel, ConvertedModels
 from pellucid.decode.engines.ctranslate2.token_callback import TokenCallback
-from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, max_length
+from pellucid.decode.hypotheses import (
+    Hypothesis,
+    OnToken,
+    Sentence,
+    Stop,
+    StoppedError,
+    hypotheses,
+    max_length,
+    search_tokens,
+)
 from pellucid.model_directory import ModelDirectory
 from pellucid.text.tokenizer import END
 
@@ -82,13 +91,19 @@ class CTranslate2Engine:
         return ""
 
     def search(
-        self, sentences: Sequence[Sentence], config: DecodeConfig, on_token: OnToken | None = None
+        self,
+        sentences: Sequence[Sentence],
+        config: DecodeConfig,
+        on_token: OnToken | None = None,
+        stop: Stop | None = None,
     ) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in sentences]
-        batches = self._batches(sentences, config.beam if config.strategy == "beam" else config.n_best)
+        batches = self._batches(sentences, config)
 
         def run(batch: Batch) -> list[Any]:
-            return self._search(batch, [sentences[place] for place in batch.places], config, on_token)
+            if stop is not None and stop():
+                raise StoppedError
+            return self._search(batch, [sentences[place] for place in batch.places], config, _watched(on_token, stop))
 
         for batch, results in zip(batches, map_in_threads(run, batches, self.workers), strict=True):
             for place, result in zip(batch.places, results, strict=True):
@@ -127,24 +142,30 @@ class CTranslate2Engine:
                 scores[place] = np.array(result.log_probs)
         return scores
 
-    def _batches(self, sentences: Sequence[Sentence], hypotheses: int) -> list[Batch]:
+    def _batches(self, sentences: Sequence[Sentence], config: DecodeConfig) -> list[Batch]:
         """Batches of one kind, the longest first. (One prefix changes how CTranslate2 treats sentences without.)"""
         batches = []
         for language, into_it in by_language(sentences, self.restriction).items():
             model = self._models.get(language)
             lengths = [(len(sentences[place].source_ids), len(sentences[place].prefix)) for place in into_it]
-            for places in self._equal_lengths(model, lengths, hypotheses):
+            searched = [search_tokens(sentences[place], config, converted_positions(self.config)) for place in into_it]
+            for places in self._equal_lengths(model, lengths, hypotheses(config), searched):
                 batches.append(Batch(model, [into_it[place] for place in places]))
         return sorted(batches, key=lambda batch: -len(sentences[batch.places[0]].source_ids))
 
     def _equal_lengths(
-        self, model: ConvertedModel, lengths: list[tuple[int, int]], hypotheses: int = 1
+        self,
+        model: ConvertedModel,
+        lengths: list[tuple[int, int]],
+        hypotheses: int = 1,
+        searched: list[int] | None = None,
     ) -> list[list[int]]:
-        """Batches of equal lengths, where each sentence has so many hypotheses: at most a worker's share of all."""
+        """Batches of equal lengths, where each sentence has so many hypotheses (which have so many tokens `searched`
+        at most): at most a worker's share of all."""
         share = max(WORTH_DIVIDING, ceil(len(lengths) / self.workers))
         most = HYPOTHESES_OF_WIDE if self.config.d_model >= WIDE else HYPOTHESES
         rows = max(1, min(SENTENCES, most // hypotheses, share)) if model.compute_type == "int8" else 1
-        return list(equal_lengths(lengths, rows))
+        return list(equal_lengths(lengths, rows, searched))
 
     def _search(
         self, batch: Batch, sentences: list[Sentence], config: DecodeConfig, on_token: OnToken | None
@@ -205,6 +226,21 @@ def _release(reference: weakref.ref[CTranslate2Engine]) -> None:
         for callback in list(engine._callbacks):
             callback.end()
         engine._models.close()
+
+
+def _watched(on_token: OnToken | None, stop: Stop | None) -> OnToken | None:
+    """A callback that also ends the search when `stop` says so. CTranslate2 calls one in greedy search and sampling; a
+    beam search it runs to the end, so `stop` is asked between its batches, whose work is bounded."""
+    if stop is None:
+        return on_token
+
+    def watch(sentence: int, token: int) -> None:
+        if stop():
+            raise StoppedError
+        if on_token is not None:
+            on_token(sentence, token)
+
+    return watch
 
 
 def _sampling(config: DecodeConfig, model: ConvertedModel) -> tuple[int, float]:
