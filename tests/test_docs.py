@@ -53,12 +53,14 @@ def test_a_table_that_is_out_of_date_is_replaced() -> None:
 def test_every_command_has_the_options_that_it_is_shown_with(document: str) -> None:
     for verb, words in COMMAND.findall(TEXTS[document]):
         words = words.split("#")[0]
-        assert [option for option in re.findall(r"(?<!\S)--[a-z-]+", words) if option not in options(verb)] == []
+        inner = [word for word in words.split()[:1] if verb == "lab" and not word.startswith("-")]  # pellucid lab xor
+        known = options(verb, *inner)
+        assert [option for option in re.findall(r"(?<!\S)--[a-z-]+", words) if option not in known] == []
 
 
 @cache
-def options(verb: str) -> list[str]:
-    return re.findall(r"--[a-z-]+", CliRunner().invoke(application((verb,)), [verb, "--help"]).stdout)
+def options(*verb: str) -> list[str]:
+    return re.findall(r"--[a-z-]+", CliRunner().invoke(application(verb[:1]), [*verb, "--help"]).stdout)
 
 
 def test_commands_are_found() -> None:

@@ -6,6 +6,7 @@ Exit codes: 0: done; 1: the answer is no (a check failed); 2: the request was wr
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from typing import Annotated, Any
@@ -16,7 +17,20 @@ from pellucid.cli.standard_io import printing
 from pellucid.errors import UserError
 
 EXTRAS = {"torch": "train", "matplotlib": "plot"}  # modules that an extra installs
-VERBS = ("train", "translate", "evaluate", "score", "explain", "verify", "serve", "describe", "check", "models")
+VERBS = (
+    "train",
+    "translate",
+    "evaluate",
+    "score",
+    "explain",
+    "verify",
+    "serve",
+    "describe",
+    "check",
+    "grade",
+    "lab",
+    "models",
+)
 
 
 def application(verbs: tuple[str, ...]) -> typer.Typer:
@@ -44,15 +58,27 @@ def application(verbs: tuple[str, ...]) -> typer.Typer:
             raise typer.Exit(2)
 
     for verb in verbs:
-        app.command(verb)(printing()(getattr(import_module(f"pellucid.cli.{verb}"), verb)))
+        run = getattr(import_module(f"pellucid.cli.{verb}"), verb)
+        if isinstance(run, typer.Typer):  # a verb with verbs of its own
+            app.add_typer(run, name=verb)
+        else:
+            app.command(verb)(printing()(run))
     return app
 
 
 def _flags(verbs: tuple[str, ...]) -> dict[str, str]:
     """Setting -> the option of these verbs that sets it."""
-    group: Any = typer.main.get_command(application(verbs))
-    options = [each for verb in group.commands.values() for each in verb.params if each.param_type_name == "option"]
+    options = [
+        each for each in _parameters(typer.main.get_command(application(verbs))) if each.opts[0].startswith("--")
+    ]
     return {option.name: option.opts[0] for option in options}
+
+
+def _parameters(command: Any) -> Iterator[Any]:
+    """Those of a command and of the commands within it."""
+    for inner in getattr(command, "commands", {}).values():
+        yield from inner.params
+        yield from _parameters(inner)
 
 
 def main() -> None:

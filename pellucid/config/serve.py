@@ -17,13 +17,30 @@ class ServeConfig(Config):
     beam_limit: int = setting(10, "maximum beam size", minimum=-1)
     alternatives_limit: int = setting(5, "maximum alternatives per text", minimum=-1)
     output_limit: int = setting(1024, "maximum tokens of a translated sentence", minimum=-1)
+    search_limit: int = setting(
+        131_072, "maximum tokens searched per request: hypotheses × maximum length, over all its sentences", minimum=-1
+    )
     req_limit: int = setting(600, "maximum requests per minute and client; each text of a list counts", minimum=-1)
     req_time_cost: float = setting(
-        -1.0, "seconds of processing that count as one request, where that is more than its texts; -1: off", minimum=-1
+        0.1, "CPU seconds that count as one request, where that is more than its texts; -1: off", minimum=-1
     )
     queue_limit: int = setting(256, "maximum requests queued or in progress", minimum=1)
+    connection_limit: int = setting(
+        256, "maximum connections of a client at a time, unless --forwarded-allow-ips names a proxy", minimum=-1
+    )
+    ipv6_prefix: int = setting(
+        64, "leading bits of an IPv6 address that make a client, such as 48", minimum=16, maximum=128
+    )
     timeout: float = setting(60.0, "seconds after which a request is aborted", minimum=0.01)
-    threads: int | None = setting(None, "batches translated at the same time; default: one per core", minimum=1)
+    grace_period: float = setting(
+        20.0, "seconds that accepted requests have to finish after SIGTERM; 10 s later the process ends", minimum=0
+    )
+    lab_timeout: float = setting(
+        300.0,
+        "seconds after which a lab that was started from the page is aborted; 0: labs cannot be started",
+        minimum=0,
+    )
+    threads: int | None = setting(None, "batches translated at the same time; default: cores + 1", minimum=1)
     api_keys: str | None = setting(None, "file of API keys, one per line: KEY, or KEY 60 for a req_limit of its own")
     metrics_auth_token: str | None = setting(None, "bearer token that /metrics requires")
     cors_origin: str | None = setting(

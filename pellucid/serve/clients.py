@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -69,23 +70,24 @@ def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
-def network(address: str) -> str:
-    """The client behind an address: an IPv4 address, or the first 64 bits of an IPv6 address."""
+def network(address: str, ipv6_prefix: int = 64) -> str:
+    """The client behind an address: an IPv4 address, or the first bits of an IPv6 address."""
     try:
         parsed = ip_address(address)
     except ValueError:
         return address
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped:  # how a dual-stack socket shows IPv4
         return str(parsed.ipv4_mapped)
-    return parsed.exploded[:19] if isinstance(parsed, IPv6Address) else str(parsed)
+    return str(ip_network((parsed, ipv6_prefix), strict=False)) if isinstance(parsed, IPv6Address) else str(parsed)
 
 
 class RateLimiter:
     """A token bucket per client. It holds a minute's worth of requests and is refilled continuously. A request may take
-    more than it holds; the next request then waits until that is refilled."""
+    more than it holds; the next request then waits until that is refilled. Any thread may charge a client."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._lock = threading.Lock()
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests left, at a time
 
     def retry_after(self, client: Client) -> float:
@@ -97,10 +99,11 @@ class RateLimiter:
     def charge(self, client: Client, requests: float) -> None:
         if client.req_limit < 0:
             return
-        self._buckets[client.name] = self._left(client) - requests, self._clock()
-        self._buckets.move_to_end(client.name)
-        while len(self._buckets) > MAX_CLIENTS:
-            self._buckets.popitem(last=False)
+        with self._lock:
+            self._buckets[client.name] = self._left(client) - requests, self._clock()
+            self._buckets.move_to_end(client.name)
+            while len(self._buckets) > MAX_CLIENTS:
+                self._buckets.popitem(last=False)
 
     def _left(self, client: Client) -> float:
         now = self._clock()

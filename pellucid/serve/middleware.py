@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +18,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.config.serve import ServeConfig, exceeds
+from pellucid.serve.log import location
 from pellucid.serve.prometheus import ServiceMetrics
 
 log = logging.getLogger("pellucid.serve")
@@ -58,6 +58,8 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         start, status = perf_counter(), 0
+        headers = Headers(scope=scope)
+        ambiguous = "content-length" in headers and "transfer-encoding" in headers
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -70,7 +72,11 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            await self._app(scope, self._limited(scope, receive), send_with_headers)
+            if ambiguous:  # a proxy in front may believe the other, and take a body for a request
+                refuse = error_response(400, "both Content-Length and Transfer-Encoding", {"Connection": "close"})
+                await refuse(scope, receive, send_with_headers)
+            else:
+                await self._app(scope, self._limited(scope, receive), send_with_headers)
         except ClientDisconnect:
             status = CLIENT_CLOSED_REQUEST
         except Exception as error:
@@ -103,17 +109,3 @@ class RequestMiddleware:
             return message
 
         return receive_limited
-
-
-def location(error: BaseException) -> str:
-    """The type of an error and the calls that led to it, without its message."""
-    frames = traceback.extract_tb(error.__traceback__)[-6:]
-    calls = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
-    return f"{type(error).__name__} at {calls}"
-
-
-class RedactedFormatter(logging.Formatter):
-    """Formats the exceptions that other libraries log without their messages."""
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802 the name is the standard library's
-        return location(ei[1]) if ei[1] else ""

@@ -105,14 +105,30 @@ class ExplainRequest(TextRequest):
     text: str = required("sentence to translate; of several, the first is explained")
     target_text: str | None = setting(None, "translation to explain, instead of the model's own")
 
+    intervene: list[str] | None = setting(None, "what to change, such as decoder.layers.0.self_attention.mask=0")
+
     def conflicts(self) -> list[Problem]:
         return [Problem("is empty", "target_text", "leave it out")] if self.target_text == "" else []
 
 
-class WorkedRequest(Body):
-    """`POST /api/worked`: a worked example with other numbers."""
+class CellRequest(ExplainRequest):
+    """`POST /api/cell`: one number of a trace, with its computation."""
 
-    id: str = required("name of the worked example, such as W6")
+    cell: str = required("value and place of the number: encoder.layers.0.self_attention.scores.2.3.5")
+
+
+class LabRequest(Body):
+    """`POST /api/labs/run`: a lab, and its settings where they differ from those of a quick run."""
+
+    name: str = required("name of the lab, such as xor")
+    changes: dict[str, Any] | None = setting(None, "settings of the lab by name; default: those of its quick run")
+
+
+class WorkedRequest(Body):
+    """`POST /api/worked`: a worked example, or a sheet of one's own, with other numbers."""
+
+    id: str = required("name of the worked example, such as W6, of a template, such as softmax, or of the sheet")
+    sheet: str | None = setting(None, "the text of a sheet of one's own, as TOML")
     inputs: dict[str, Any] | None = setting(None, "numbers by name, as strings, in the shape they have in the example")
     stated: dict[str, Any] | None = setting(
         None, "stated results by name, as strings, in the shape they have in the example"

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
+import faulthandler
 import logging
 import signal
 import socket
 import sys
+from math import ceil
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pellucid.config import ServeConfig
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
 from pellucid.serve.app import create_app
-from pellucid.serve.middleware import RedactedFormatter
+from pellucid.serve.connections import BACKLOG, ConnectionLimits, max_connections, with_limits
+from pellucid.serve.log import RedactedFormatter, Throttle
 
-MAX_CONNECTIONS = 1000
-HEADER_TIMEOUT = 30  # seconds for the headers of a request to arrive
+HARD_EXIT = 10  # seconds after the grace period
 
 
 def run(
@@ -27,10 +27,14 @@ def run(
     """Serve until SIGINT or SIGTERM. Port 0 is any free port; the line that is printed says which."""
     listener = listen(host, port)
     _configure_logging()
-    server = uvicorn.Server(
+    # Behind a proxy all clients have its address.
+    per_client = -1 if forwarded_allow_ips is not None else config.connection_limit
+    limits = ConnectionLimits(max_connections(), per_client, config.ipv6_prefix)
+    server = Server(
         uvicorn.Config(
             create_app(translator, config),
-            http=HeaderTimeout,
+            http=with_limits(limits),
+            backlog=BACKLOG,
             ws="none",
             lifespan="on",
             log_config=None,
@@ -38,8 +42,7 @@ def run(
             server_header=False,
             proxy_headers=forwarded_allow_ips is not None,
             forwarded_allow_ips=forwarded_allow_ips,
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_graceful_shutdown=int(config.timeout) + 5,
+            timeout_graceful_shutdown=ceil(config.grace_period),
         )
     )
 
@@ -55,34 +58,20 @@ def run(
     server.run(sockets=[listener])
 
 
-class HeaderTimeout(H11Protocol):
-    """HTTP that closes a connection whose next request headers do not arrive in time: it would occupy a slot."""
+class Server(uvicorn.Server):
+    """A server that ends its process some time after it was asked to stop, whatever a search may still be doing."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._start_timer()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._timer.cancel()
-        self._start_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._timer.cancel()
-        super().connection_lost(exc)
-
-    def _start_timer(self) -> None:
-        self._timer = self.loop.call_later(HEADER_TIMEOUT, self._close_if_idle)
-
-    def _close_if_idle(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.close()
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        seconds = (self.config.timeout_graceful_shutdown or 0) + HARD_EXIT
+        # A watchdog without Python: it prints where every thread is (functions, not values) and ends with status 1.
+        faulthandler.dump_traceback_later(seconds, exit=True)
+        await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
         # asyncio sets TCP_NODELAY only on sockets whose protocol is TCP; without it an answer may wait some 40 ms.
         return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, listener.detach())
     except OverflowError:
@@ -95,6 +84,7 @@ def listen(host: str, port: int) -> socket.socket:
 def _configure_logging() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(RedactedFormatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.addFilter(Throttle())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for name in ("pellucid.serve", "uvicorn.error"):
         logging.getLogger(name).setLevel(logging.INFO)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from functools import partial
 from math import ceil
 from pathlib import Path
-from time import perf_counter
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,20 +17,28 @@ from starlette.requests import Request
 from pellucid.config import DecodeConfig
 from pellucid.config.serve import ServeConfig, exceeds
 from pellucid.cores import cores
-from pellucid.decode.hypotheses import default_max_length
+from pellucid.decode.hypotheses import Stop, default_max_length
 from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
-from pellucid.decode.translator import Stop, Translator
+from pellucid.decode.translator import Translator
 from pellucid.errors import Problem, UserError, counted
-from pellucid.serve.batcher import Batcher, Job, Options
 from pellucid.serve.clients import ApiKeys, Client, RateLimiter, network
-from pellucid.serve.iterators import IteratorPool, TimedOutError
 from pellucid.serve.languages import Languages
 from pellucid.serve.middleware import CLIENT_CLOSED_REQUEST
 from pellucid.serve.prometheus import ServiceMetrics
 from pellucid.serve.requests import Body
+from pellucid.serve.work.batcher import Batcher, Job, Options
+from pellucid.serve.work.cpu_meter import CpuMeter
+from pellucid.serve.work.iterators import IteratorPool, Task, TimedOutError
 from pellucid.text.languages import Languages as Direction
 from pellucid.text.unicode import well_formed
+
+if TYPE_CHECKING:
+    from pellucid.tracing import Trace
+
+WRONG_KEYS = 20  # per minute and address; then every key from there has to wait
+CLOSING = 2  # seconds for work to notice that it is not wanted any more
+EXPLAIN_TOKENS = 4096  # an explanation costs about as much as a search of so many tokens
 
 Result = TypeVar("Result")
 AnyBody = TypeVar("AnyBody", bound=Body)
@@ -43,20 +50,21 @@ class Service:
         self.config = config
         self.languages = Languages(translator)
         self.metrics = ServiceMetrics(lambda: self.batcher.unfinished + self.iterators.unfinished)
-        threads = config.threads or cores()
-        self.batcher = Batcher(self._translate, threads, config.queue_limit, self.metrics.batches.observe)
-        self.iterators = IteratorPool(threads, config.queue_limit)
+        threads = config.threads or cores() + 1
+        meter = CpuMeter()
+        self.batcher = Batcher(self._translate, threads, config.queue_limit, self.metrics.batches.observe, meter)
+        self.iterators = IteratorPool(threads, config.queue_limit, meter)
         self._keys = ApiKeys.read(Path(config.api_keys)) if config.api_keys else None
         self._rate_limiter = RateLimiter()
+        self.lab = threading.Lock()  # held by the one lab that runs
 
     def close(self) -> None:
-        """Finish the accepted requests."""
-        self.batcher.close()
-        self.iterators.close()
+        """Finish the accepted requests. Whose client is not there any more, they are stopped."""
+        self.batcher.close(CLOSING)
+        self.iterators.close(CLOSING)
 
-    @asynccontextmanager
-    async def receive(self, request: Request, kind: type[AnyBody], **defaults: Any) -> AsyncIterator[AnyBody]:
-        """The body of a request. API key and rate limit are checked before it is parsed; its cost is charged last."""
+    async def receive(self, request: Request, kind: type[AnyBody], **defaults: Any) -> AnyBody:
+        """The body of a request. API key and rate limit are checked before it is parsed."""
         values = await kind.read(request)
         client = self._client(request, values.pop("api_key", None))  # ignored, whatever it is, where none is required
         texts = values.get("q", values.get("text"))
@@ -68,21 +76,28 @@ class Service:
             message = f"slow down: no more than {allowed} a minute (try again in {seconds} s)"
             raise HTTPException(429, message, {"Retry-After": str(seconds)})
         self._rate_limiter.charge(client, count)
-        start = perf_counter()
-        try:
-            yield kind.parse(values, **defaults)
-        finally:
-            if self.config.req_time_cost > 0:
-                cost = (perf_counter() - start) / self.config.req_time_cost
-                self._rate_limiter.charge(client, max(0, cost - count))
+        request.state.client, request.state.count = client, count
+        return kind.parse(values, **defaults)
+
+    def _charge(self, request: Request, seconds: float) -> None:
+        """Charge the CPU time of a request, where it is more than what its texts were charged."""
+        if self.config.req_time_cost > 0:
+            cost = seconds / self.config.req_time_cost - request.state.count
+            self._rate_limiter.charge(request.state.client, max(0, cost))
 
     def _client(self, request: Request, key: Any) -> Client:
+        address = network(request.client.host, self.config.ipv6_prefix) if request.client else ""
         if self._keys is None:
-            return Client(network(request.client.host) if request.client else "", self.config.req_limit)
+            return Client(address, self.config.req_limit)
         if not isinstance(key, str) or not key:
             raise HTTPException(403, "an API key is needed: send it as api_key")
+        guesses = Client(f"wrong keys of {address}", WRONG_KEYS)
+        if seconds := ceil(self._rate_limiter.retry_after(guesses)):
+            message = f"too many wrong API keys came from this address (try again in {seconds} s)"
+            raise HTTPException(429, message, {"Retry-After": str(seconds)})
         if client := self._keys.client(key, self.config.req_limit):
             return client
+        self._rate_limiter.charge(guesses, 1)
         raise HTTPException(403, "the API key is not valid")
 
     def texts(self, value: str | list[str], name: str) -> list[str]:
@@ -133,11 +148,24 @@ class Service:
     async def translate(self, request: Request, sources: Sequence[SourceText], options: Options) -> list[Translation]:
         """The translations of the texts of a request, which are one job."""
         finished = threading.Event()
+        tokens = await asyncio.to_thread(self._search_tokens, sources, options.config, options.split)
+        charge = partial(self._charge, request)
+        client = request.state.client.name
         try:
-            future = self.batcher.submit(Job(options, tuple(sources), lambda: not finished.is_set()))
+            future = self.batcher.submit(
+                Job(options, tuple(sources), client, tokens, lambda: not finished.is_set(), charge)
+            )
             return await self._result(request, asyncio.wrap_future(future))
         finally:
             finished.set()
+
+    def _search_tokens(self, sources: Sequence[SourceText], config: DecodeConfig, split: bool | None = None) -> int:
+        """How many tokens are searched for the texts at most, if that is within the limit."""
+        tokens, limit = self.translator.search_tokens(sources, config, split), self.config.search_limit
+        if exceeds(tokens, limit):
+            what = f"the search may take {tokens:,} tokens (hypotheses × maximum length); at most {limit:,} are allowed"
+            raise HTTPException(400, f"{what}: send less text, or lower beam, n_best or max_length")
+        return max(1, tokens)
 
     async def _result(self, request: Request, work: asyncio.Future[Result]) -> Result:
         """The result of the work, unless the client disconnects or the time is up."""
@@ -153,24 +181,34 @@ class Service:
             disconnect.cancel()
             work.cancel()
 
-    async def explain(self, request: Request, text: str, direction: Direction, target_text: str | None) -> str:
-        """The trace of a translation, as JSON."""
+    def trace(self, text: str, direction: Direction, target_text: str | None, intervene: Sequence[str]) -> Trace:
+        """The trace of a translation."""
+        from pellucid.tracing import explain
+
+        return explain(self.translator, text, *direction, target_text=target_text, intervene=intervene)
+
+    async def explain(self, request: Request, answer: Callable[[], str]) -> str:
+        """What `answer` computes of a trace, as JSON."""
 
         def start() -> Iterator[str]:
-            from pellucid.tracing import explain
-
-            yield explain(self.translator, text, *direction, target_text=target_text).to_json()
+            yield answer()
 
         async def read() -> str:
-            [trace] = [trace async for trace in self.iterators.read(start, self.config.timeout)]
-            return trace
+            task = Task(start, request.state.client.name, EXPLAIN_TOKENS, partial(self._charge, request))
+            [trace] = [trace async for trace in self.iterators.read(task, self.config.timeout)]
+            return cast(str, trace)
 
         return await self._result(request, asyncio.create_task(read()))
 
-    async def stream(self, source: SourceText, config: DecodeConfig) -> AsyncGenerator[str]:
-        """The translation of a text, piece by piece."""
+    async def stream_task(self, request: Request, source: SourceText, config: DecodeConfig) -> Task:
+        """The task of translating a text piece by piece, if it is within the limits."""
         start = partial(self.translator.stream, source.text, *source.direction, config)
-        async with aclosing(self.iterators.read(start, self.config.timeout)) as pieces:
+        tokens = await asyncio.to_thread(self._search_tokens, [source], config)
+        return Task(start, request.state.client.name, tokens, partial(self._charge, request))
+
+    async def stream(self, source: SourceText, task: Task) -> AsyncGenerator[str]:
+        """The translation of a text, piece by piece."""
+        async with aclosing(self.iterators.read(task, self.config.timeout)) as pieces:
             async for piece in pieces:
                 yield piece
         self._count([source], [])

@@ -18,13 +18,15 @@ import uvicorn
 from safetensors.numpy import save_file
 
 from pellucid.config import DecodeConfig, ModelConfig, ServeConfig
+from pellucid.decode.hypotheses import Stop
 from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
-from pellucid.decode.translator import Stop, Translator, load
+from pellucid.decode.translator import Translator, load
 from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.shapes import weight_shapes
 from pellucid.serve.app import create_app
-from pellucid.serve.run import HeaderTimeout, listen
+from pellucid.serve.connections import Connection
+from pellucid.serve.run import listen
 from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers
 
@@ -131,7 +133,7 @@ def running(translator: Translator, **settings: Any) -> Iterator[Running]:
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         app = create_app(translator, config)
-        server = uvicorn.Server(uvicorn.Config(app, http=HeaderTimeout, ws="none", log_config=None, access_log=False))
+        server = uvicorn.Server(uvicorn.Config(app, http=Connection, ws="none", log_config=None, access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
 

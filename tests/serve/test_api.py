@@ -254,6 +254,33 @@ def test_explain_is_the_trace_that_python_gives(shared: Any, translator: Transla
         assert shared.post("/api/explain", wrong).status == 400
 
 
+def test_a_cell_is_opened_as_in_python(shared: Any, translator: Translator) -> None:
+    given = {"text": CAT, **EN_DE, "target_text": "die Katze"}
+    trace = explain(translator, CAT, "en", "de", target_text="die Katze")
+    for cell in (
+        "encoder.layers.0.self_attention.scores.2.3.4",
+        "decoder.layers.0.self_attention.scores.0.0.1",
+        "alignment.1.2",
+    ):
+        answer = shared.post("/api/cell", given | {"cell": cell})
+        assert answer.json == trace.open_at(cell)
+    for wrong in ("", "encoder", "alignment.1", "alignment.1.999", 7):
+        assert shared.post("/api/cell", given | {"cell": wrong}).status == 400
+
+
+def test_interventions_as_in_python(shared: Any, translator: Translator) -> None:
+    body = {"text": CAT, **EN_DE, "intervene": ["encoder.0.head.1=0", "decoder.0.self_attention.mask=0"]}
+    trace = explain(translator, CAT, "en", "de", intervene=body["intervene"])
+    assert shared.post("/api/explain", body).body.decode() == trace.to_json()
+    cell = "encoder.layers.0.self_attention.heads.1.2.3"
+    opened = shared.post("/api/cell", body | {"cell": cell}).json
+    assert trace.changed is not None
+    assert opened == trace.changed.open_at(cell)
+    assert (opened["number"], opened["changed"]) == (0, ["encoder.layers.0.self_attention.head.1"])
+    for wrong in (["nothing=0"], "mask=0", [7], ["swap=0,99"], ["mask=0"] * 101):
+        assert shared.post("/api/explain", body | {"intervene": wrong}).status == 400
+
+
 def test_an_explanation_that_takes_too_long_is_given_up(
     serve: Any, held_reference: threading.Event, translator: Translator
 ) -> None:

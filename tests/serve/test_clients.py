@@ -65,6 +65,7 @@ def test_the_oldest_client_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -
 def test_addresses() -> None:
     assert network("192.0.2.7") == "192.0.2.7"
     assert network("2001:db8::1") == network("2001:db8:0:0:ffff::2") != network("2001:db8:0:1::1")
+    assert network("2001:db8:0:1::1", 48) == network("2001:db8:0:ffff::2", 48) != network("2001:db8:1::1", 48)
     assert network("testclient") == "testclient"
     assert network("::ffff:192.0.2.7") == "192.0.2.7"
 

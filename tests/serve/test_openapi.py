@@ -15,7 +15,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/translate": TEXT,
     "/api/stream": TEXT,
     "/api/explain": TEXT,
+    "/api/cell": {**TEXT, "cell": "alignment.0.0"},
     "/api/worked": {"id": "W6"},
+    "/api/labs/run": {"name": "lookup"},
 }
 FORMS = {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 

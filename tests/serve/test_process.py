@@ -10,8 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from http.client import HTTPConnection
+from contextlib import ExitStack, closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NamedTuple
 
@@ -163,3 +163,41 @@ def resident_bytes(port: int) -> int:
     found = re.search(r"^process_resident_memory_bytes (\S+)$", text, re.MULTILINE)
     assert found
     return int(float(found[1]))
+
+
+def test_a_search_that_does_not_stop_cannot_keep_the_process(model: Path, tmp_path: Path) -> None:
+    program = f"""
+import time
+from pellucid.config import ServeConfig
+from pellucid.decode.translator import Translator, load
+from pellucid.serve import run
+
+run.HARD_EXIT = 1
+translator = load({str(model)!r})
+Translator.translate_all = lambda *_, **__: print("begun", flush=True) or time.sleep(3600)
+run.run(translator, ServeConfig(grace_period=0.1), "127.0.0.1", 0)
+"""
+    with started([sys.executable, "-c", program], tmp_path / "log") as service:
+        assert service.process.stdout is not None
+        with closing(HTTPConnection("127.0.0.1", service.port)) as connection:
+            body = json.dumps({"q": "the cat", "source": "en", "target": "de"})
+            connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
+            assert service.process.stdout.readline() == "begun\n"
+            service.process.send_signal(signal.SIGTERM)
+            assert service.process.wait(60) in (0, 1)
+    assert "the cat" not in (tmp_path / "log").read_text()
+
+
+def test_open_connections_never_use_up_the_descriptors(model: Path, tmp_path: Path) -> None:
+    """With 320 descriptors there are 104 connections and 24 for `/health` alone; others are closed at once."""
+    shell = ["bash", "-c", 'ulimit -n 320; exec "$@"', "bash", *command(model)]
+    with started(shell, tmp_path / "log") as service, ExitStack() as stack:
+        for _ in range(400):
+            stack.enter_context(closing(socket.create_connection(("127.0.0.1", service.port), timeout=60)))
+        late = HTTPConnection("127.0.0.1", service.port, timeout=60)
+        with closing(late), suppress(OSError, HTTPException):  # one too many
+            late.request("GET", "/languages")
+            assert late.getresponse().status == 503
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(60) == 0
+    assert len((tmp_path / "log").read_text()) < 10_000

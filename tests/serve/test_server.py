@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,10 +16,11 @@ import pytest
 
 import pellucid.tracing
 from pellucid.config import DecodeConfig
+from pellucid.decode.hypotheses import StoppedError
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator
 from pellucid.model_directory import ModelDirectory
-from pellucid.serve import app, middleware, parsing, run
+from pellucid.serve import app, connections, log, middleware, parsing, service
 
 WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "to", "house", "we", "see", "old", "tree", "by", "cold"]
 EN_DE = {"source": "en", "target": "de"}
@@ -107,10 +108,10 @@ def test_an_explanation_for_a_client_who_left_is_not_begun(
 ) -> None:
     released, begun = threading.Event(), []
 
-    def explain(_: Translator, text: str, *languages: str | None, target_text: str | None) -> Any:
+    def explain(_: Translator, text: str, *languages: str | None, **more: Any) -> Any:
         begun.append(text)
         assert released.wait(60)
-        return real(translator, text, *languages, target_text=target_text)
+        return real(translator, text, *languages, **more)
 
     real = pellucid.tracing.explain
     monkeypatch.setattr(pellucid.tracing, "explain", explain)
@@ -131,53 +132,24 @@ def test_an_explanation_for_a_client_who_left_is_not_begun(
     assert begun == ["first", "last"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "fewest", "most"),
-    [
-        ({}, 20, 70),
-        ({"min_length": 64}, 20, 60),
-        ({"min_length": 1024}, 1, 4),
-        ({"beam": 10, "max_length": 1024, "repetition_penalty": 0.01}, 1, 2),
-    ],
-)
-def test_long_and_wide_searches_ask_more_often_whether_to_stop(
-    translator: Translator, settings: dict[str, Any], fewest: int, most: int
-) -> None:
-    engine = translator.engine(DecodeConfig())
-    searched: list[int] = []
-
-    class Counting:
-        name = engine.name
-
-        def search(self, sentences: Any, _: DecodeConfig) -> Any:
-            searched.append(len(sentences))
-            return engine.search(sentences, DecodeConfig())
-
-    translator.engine = lambda *_: Counting()  # type: ignore[method-assign,assignment]
-    sources = translator.source_texts([f"cat {number}" for number in range(70)], "en", "de")
-    translator.translate_all(sources, DecodeConfig(**settings), stop=lambda: False)
-    assert fewest <= max(searched) <= most
-    assert sum(searched) == 70
-
-
 def test_work_that_was_begun_ends_when_its_client_has_left(serve: Any, translator: Translator) -> None:
     engine = translator.engine(DecodeConfig())
-    searched: list[int] = []
+    stopped: list[int] = []
     reached, go_on = threading.Event(), threading.Event()
 
     class Watched:
-        """An engine that waits after the first sentences."""
+        """An engine that waits before its search."""
 
         name = engine.name
 
-        def refuses(self, *_: Any) -> str:
-            return ""
-
-        def search(self, sentences: Any, config: Any) -> Any:
-            searched.append(len(sentences))
+        def search(self, sentences: Any, config: Any, stop: Any) -> Any:
             reached.set()
             assert go_on.wait(60)
-            return engine.search(sentences, config)
+            try:
+                return engine.search(sentences, config, stop=stop)
+            except StoppedError:
+                stopped.append(len(sentences))
+                raise
 
     translator.engine = lambda *_: Watched()  # type: ignore[method-assign,assignment]
     client = serve(translator, threads=1)
@@ -189,8 +161,7 @@ def test_work_that_was_begun_ends_when_its_client_has_left(serve: Any, translato
     eventually(lambda: 'endpoint="/translate",status="499"' in client.get("/metrics").body.decode())
     go_on.set()
     eventually(lambda: unfinished(client) == 0)
-    assert len(searched) == 1
-    assert searched[0] < 200
+    assert stopped == [200]
 
 
 def test_the_end_finishes_what_was_accepted(serve_until_stopped: Any, held: Any) -> None:
@@ -243,7 +214,7 @@ def test_a_body_that_does_not_arrive_is_given_up(shared: Any, monkeypatch: pytes
 
 
 def test_a_head_that_does_not_arrive_is_given_up(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "HEADER_TIMEOUT", 0.3)
+    monkeypatch.setattr(connections, "HEADER_TIMEOUT", 0.3)
     client = serve()
     whole = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
     for sent in (b"", whole[:20]):
@@ -268,6 +239,19 @@ def test_requests_a_minute(serve: Any) -> None:
     assert "no more than 3 requests a minute" in refused.json["error"]
     for exempt in ("/health", "/metrics", "/languages", "/frontend/settings", "/spec", "/api/model"):
         assert client.get(exempt).status == 200
+
+
+def test_the_work_of_a_request_is_bounded(serve: Any) -> None:
+    """Two sentences of a word: with 5 hypotheses of at most 20 tokens each, 200 tokens are searched at most."""
+    client = serve(search_limit=199)
+    fits, too_much = ({"text": "cat\ndog", "beam": beam, "max_length": 20, **EN_DE} for beam in (4, 5))
+    for path in ("/api/translate", "/api/stream"):
+        settings = {"strategy": "beam"} if "stream" in path else {}
+        assert client.post(path, {**fits, **settings}).status == 200
+        refused = client.post(path, {**too_much, **settings})
+        assert refused.status == 400
+        assert "200 tokens" in refused.json["error"]
+        assert "lower beam" in refused.json["error"]
 
 
 def test_each_text_of_a_list_counts(serve: Any) -> None:
@@ -313,6 +297,61 @@ def test_api_keys(serve: Any, tmp_path: Path) -> None:
     statuses = [client.post("/translate", {"q": "cat", **EN_DE, "api_key": "beta"}).status for _ in range(2)]
     assert statuses == [200, 429]
     assert client.get("/frontend/settings").json["keyRequired"] is True
+
+
+def test_wrong_keys_are_throttled(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "WRONG_KEYS", 3)
+    path = tmp_path / "keys"
+    path.write_text("alpha\n", encoding="utf-8")
+    client = serve(api_keys=str(path))
+    keys = ["alpha", "a", "", "b", "alpha", "c", "d", "alpha"]
+    statuses = [client.post("/translate", {"q": "cat", **EN_DE, "api_key": key}).status for key in keys]
+    assert statuses == [200, 403, 403, 403, 200, 403, 429, 429]  # no guess is told from the right key any more
+
+
+def test_a_body_of_two_lengths_is_refused_and_the_connection_closed(shared: Any) -> None:
+    head = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    with closing(shared.raw(head + b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")) as connection:
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b" 400 " in answer
+
+
+def test_a_client_that_never_reads_is_cut_off(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks for far more than the buffers of the two sockets take, and reads nothing."""
+    monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.3)
+    client = serve()
+    with closing(client.raw(b"")) as connection, suppress(OSError):
+        connection.settimeout(60)
+        for _ in range(10_000):  # sending fails when the server has closed the connection
+            connection.sendall(b"GET /spec HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+        pytest.fail("the connection was never closed")
+    assert client.get("/health").status == 200
+
+
+def test_connections_of_a_client_are_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections.Connection, "limits", connections.ConnectionLimits(per_client=2))
+    client = serve()
+    with closing(client.raw(b"")), closing(client.raw(b"")) as second:
+        with closing(client.raw(b"")) as third:
+            assert third.recv(1) == b""
+        second.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 200 " in second.recv(65536)
+
+
+def test_health_is_answered_when_all_connections_are_taken(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections.Connection, "limits", connections.ConnectionLimits(total=2))
+    monkeypatch.setattr(connections, "RESERVED", 1)
+    client = serve()
+    with closing(client.raw(b"")), closing(client.raw(b"")) as second:
+        assert client.get("/health").status == 200
+        refused = client.get("/languages")
+        assert refused.status == 503
+        assert refused.headers["connection"] == "close"
+        second.sendall(b"GET /languages HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 200 " in second.recv(65536)
+        with closing(client.raw(b"")), closing(client.raw(b"")) as fourth:
+            assert fourth.recv(1) == b""
 
 
 def test_the_metrics_may_ask_for_a_token(serve: Any) -> None:
@@ -417,9 +456,25 @@ def test_errors_of_other_libraries_are_logged_without_their_message() -> None:
     except ValueError as error:
         record = logging.LogRecord("x", logging.ERROR, "", 0, "Exception in ASGI application", (), None)
         record.exc_info = (type(error), error, error.__traceback__)
-    text = middleware.RedactedFormatter("%(message)s").format(record)
+    text = log.RedactedFormatter("%(message)s").format(record)
     assert "ValueError at" in text
     assert "secret" not in text
+
+
+def test_repeated_warnings_are_counted_instead_of_logged() -> None:
+    now = [0.0]
+    throttle = log.Throttle(lambda: now[0])
+
+    def passes(level: int, text: str) -> str:
+        record = logging.LogRecord("x", level, "", 0, text, (), None)
+        return record.getMessage() if throttle.filter(record) else ""
+
+    assert [passes(logging.ERROR, "no") for _ in range(12)] == ["no"] * 10 + ["", ""]
+    assert passes(logging.ERROR, "other") == "other"
+    assert all(passes(logging.INFO, "GET") for _ in range(100))
+    now[0] = 60.0
+    assert passes(logging.ERROR, "no") == "no (and 2 like it that were not logged)"
+    assert passes(logging.ERROR, "no") == "no"
 
 
 def test_json_can_always_be_written() -> None:

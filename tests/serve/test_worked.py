@@ -53,6 +53,22 @@ def test_a_place_that_states_nothing_is_not_judged(shared: Any) -> None:
     assert _step(answer, "scores")["verdict"] is None
 
 
+def test_a_sheet_of_ones_own(shared: Any) -> None:
+    sheet = 'id = "mine"\n[inputs]\nx = ["1/2", 3]\n[[steps]]\nname = "a"\nexpression = "2 * x"\nstated = "?"\n'
+    answer = shared.post("/api/worked", {"id": "mine", "sheet": sheet.replace('"1/2"', "0.5")}).json
+    assert (_step(answer, "a")["open"], _step(answer, "a")["stated"]) == (True, ["?", "?"])
+    edited = {"id": "mine", "sheet": answer["sheet"], "stated": {"a": ["1", "12/2"]}}
+    answer = shared.post("/api/worked", edited).json
+    assert _step(answer, "a")["elements"] == ["right", "right"]
+    again = shared.post("/api/worked", {"id": "mine", "sheet": answer["sheet"]}).json
+    assert again == answer
+    wrong = shared.post("/api/worked", {"id": "mine", "sheet": "[[steps]]\nname = 3"})
+    assert wrong.status == 400
+    assert "sheet:2:8: name is not a string" in wrong.json["error"]
+    templates = [each["id"] for each in shared.get("/api/templates").json]
+    assert all(shared.post("/api/worked", {"id": name}).json["sheet"] for name in templates)
+
+
 def test_large_values_are_shown_in_part(shared: Any) -> None:
     answer = shared.post("/api/worked", {"id": "W4", "inputs": {"length": "400", "d_model": "500"}}).json
     positions = _step(answer, "positions")["right"]

@@ -15,11 +15,11 @@ from pellucid.config.serve import exceeds
 from pellucid.decode.sentences import SourceText
 from pellucid.serve.api.markup import Page, Plain
 from pellucid.serve.api.openapi import ApiRoute
-from pellucid.serve.batcher import Options
 from pellucid.serve.languages import language_name
 from pellucid.serve.middleware import SafeJSONResponse
 from pellucid.serve.requests import DetectRequest, TranslateRequest
 from pellucid.serve.service import Service, service_of
+from pellucid.serve.work.batcher import Options
 from pellucid.text.languages import Languages
 
 TAG = "LibreTranslate"
@@ -27,15 +27,15 @@ TAG = "LibreTranslate"
 
 async def translate(request: Request) -> Response:
     service = service_of(request)
-    async with service.receive(request, TranslateRequest) as body:
-        return SafeJSONResponse(await _translate(service, request, body))
+    body = await service.receive(request, TranslateRequest)
+    return SafeJSONResponse(await _translate(service, request, body))
 
 
 async def detect(request: Request) -> Response:
     service = service_of(request)
-    async with service.receive(request, DetectRequest) as body:
-        text = "\n".join(service.texts(body.q, "q"))
-        return SafeJSONResponse(await asyncio.to_thread(service.languages.detect, text))
+    body = await service.receive(request, DetectRequest)
+    text = "\n".join(service.texts(body.q, "q"))
+    return SafeJSONResponse(await asyncio.to_thread(service.languages.detect, text))
 
 
 async def languages(request: Request) -> Response:

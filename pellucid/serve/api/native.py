@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from functools import partial
 from importlib.metadata import version
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,43 +20,73 @@ from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
 from pellucid.errors import UserError
 from pellucid.serve.api.openapi import ApiRoute
-from pellucid.serve.batcher import Options
-from pellucid.serve.middleware import SERVER_ERROR, SafeJSONResponse, location, log
-from pellucid.serve.requests import ExplainRequest, SearchRequest, StreamRequest
+from pellucid.serve.log import location
+from pellucid.serve.middleware import SERVER_ERROR, SafeJSONResponse, log
+from pellucid.serve.requests import CellRequest, ExplainRequest, SearchRequest, StreamRequest
 from pellucid.serve.service import Service, service_of
+from pellucid.serve.work.batcher import Options
+from pellucid.serve.work.iterators import Task
 
-LIMITS = ("char_limit", "batch_limit", "beam_limit", "alternatives_limit", "output_limit", "req_limit", "timeout")
+if TYPE_CHECKING:
+    from pellucid.tracing import Trace
+
+AnyExplain = TypeVar("AnyExplain", bound=ExplainRequest)
+
+LIMITS = (
+    "char_limit",
+    "batch_limit",
+    "beam_limit",
+    "alternatives_limit",
+    "output_limit",
+    "search_limit",
+    "req_limit",
+    "timeout",
+)
 TAG = "Pellucid"
+UNBUFFERED = {"X-Accel-Buffering": "no"}  # for proxies that would collect the whole answer first
 
 
 async def translate(request: Request) -> Response:
     service = service_of(request)
-    async with service.receive(request, SearchRequest, beam=service.beam()) as body:
-        texts = service.texts(body.text, "text")
-        options = Options(service.decode_config(body), body.protect, body.split)
-        sources = await asyncio.to_thread(_sources, service, texts, body, service.prefix(body.prefix))
-        answers = [_translation(translation) for translation in await service.translate(request, sources, options)]
-        return SafeJSONResponse(answers if isinstance(body.text, list) else answers[0])
+    body = await service.receive(request, SearchRequest, beam=service.beam())
+    texts = service.texts(body.text, "text")
+    options = Options(service.decode_config(body), body.protect, body.split)
+    sources = await asyncio.to_thread(_sources, service, texts, body, service.prefix(body.prefix))
+    answers = [_translation(translation) for translation in await service.translate(request, sources, options)]
+    return SafeJSONResponse(answers if isinstance(body.text, list) else answers[0])
 
 
 async def stream(request: Request) -> Response:
     service = service_of(request)
-    async with AsyncExitStack() as stack:
-        body = await stack.enter_async_context(service.receive(request, StreamRequest, beam=service.beam()))
-        texts = service.texts(body.text, "text")
-        [source] = await asyncio.to_thread(_sources, service, texts, body)
-        events = _events(service, source, service.decode_config(body), stack.pop_all())
-        unbuffered = {"X-Accel-Buffering": "no"}  # for proxies that would collect the whole answer first
-        return StreamingResponse(events, media_type="text/event-stream", headers=unbuffered)
+    body = await service.receive(request, StreamRequest, beam=service.beam())
+    texts = service.texts(body.text, "text")
+    [source] = await asyncio.to_thread(_sources, service, texts, body)
+    task = await service.stream_task(request, source, service.decode_config(body))
+    return StreamingResponse(_events(service, source, task), media_type="text/event-stream", headers=UNBUFFERED)
 
 
 async def explain(request: Request) -> Response:
+    return await _explain(request, ExplainRequest, lambda trace, _: trace.to_json())
+
+
+async def cell(request: Request) -> Response:
+    return await _explain(
+        request, CellRequest, lambda trace, body: json.dumps((trace.changed or trace).open_at(body.cell))
+    )
+
+
+async def _explain(request: Request, kind: type[AnyExplain], answer: Callable[[Trace, AnyExplain], str]) -> Response:
+    """What a trace answers to a request."""
     service = service_of(request)
-    async with service.receive(request, ExplainRequest) as body:
-        [text] = service.texts(body.text, "text")
-        given = body.target_text and service.texts(body.target_text, "target_text")[0]
-        direction = await asyncio.to_thread(service.languages.direction, text, body.source, body.target)
-        return Response(await service.explain(request, text, direction, given), media_type="application/json")
+    body = await service.receive(request, kind)
+    [text] = service.texts(body.text, "text")
+    given = body.target_text and service.texts(body.target_text, "target_text")[0]
+    direction = await asyncio.to_thread(service.languages.direction, text, body.source, body.target)
+    # As it was asked, for the trace says whether the language was detected.
+    asked = direction if direction == (None, None) else (body.source, body.target)
+    start = partial(service.trace, text, asked, given, service.texts(body.intervene or [], "intervene"))
+    found = await service.explain(request, lambda: answer(start(), body))
+    return Response(found, media_type="application/json")
 
 
 async def model(request: Request) -> Response:
@@ -79,6 +110,7 @@ ROUTES = [
     ApiRoute("/api/translate", translate, "Translate", SearchRequest, TAG),
     ApiRoute("/api/stream", stream, "Translate, as a stream of events", StreamRequest, TAG),
     ApiRoute("/api/explain", explain, "Trace one translation", ExplainRequest, TAG),
+    ApiRoute("/api/cell", cell, "Open one number of a trace", CellRequest, TAG),
     ApiRoute("/api/model", model, "Describe the model, its options and limits", tag=TAG),
 ]
 
@@ -90,29 +122,26 @@ def _sources(
     return [SourceText(text, find(text, body.source, body.target), prefix) for text in texts]
 
 
-async def _events(
-    service: Service, source: SourceText, config: DecodeConfig, stack: AsyncExitStack
-) -> AsyncGenerator[bytes]:
-    """Server-sent events: `start`, `piece` whenever there is more text, `end` or `error`. Then `stack` is closed."""
-    async with stack:
-        yield _event("start", dict(zip(("source", "target"), source.direction, strict=True)))
-        pieces = []
-        try:
-            async with aclosing(service.stream(source, config)) as stream:
-                async for piece in stream:
-                    pieces.append(piece)
-                    yield _event("piece", {"text": piece})
-            yield _event("end", {"text": "".join(pieces)})
-        except HTTPException as error:  # the queue is full, or the time is up
-            yield _event("error", {"error": error.detail})
-        except UserError as error:
-            yield _event("error", {"error": str(error)})
-        except Exception as error:
-            log.error("%s", location(error))
-            yield _event("error", {"error": SERVER_ERROR})
+async def _events(service: Service, source: SourceText, task: Task) -> AsyncGenerator[bytes]:
+    """Server-sent events: `start`, `piece` whenever there is more text, `end` or `error`."""
+    yield event("start", dict(zip(("source", "target"), source.direction, strict=True)))
+    pieces = []
+    try:
+        async with aclosing(service.stream(source, task)) as stream:
+            async for piece in stream:
+                pieces.append(piece)
+                yield event("piece", {"text": piece})
+        yield event("end", {"text": "".join(pieces)})
+    except HTTPException as error:  # the queue is full, or the time is up
+        yield event("error", {"error": error.detail})
+    except UserError as error:
+        yield event("error", {"error": str(error)})
+    except Exception as error:
+        log.error("%s", location(error))
+        yield event("error", {"error": SERVER_ERROR})
 
 
-def _event(name: str, data: dict[str, Any]) -> bytes:
+def event(name: str, data: dict[str, Any]) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 

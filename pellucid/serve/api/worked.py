@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from itertools import repeat
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -21,12 +22,14 @@ from pellucid.serve.api.openapi import ApiRoute
 from pellucid.serve.middleware import SafeJSONResponse
 from pellucid.serve.requests import WorkedRequest
 from pellucid.serve.service import service_of
-from pellucid.worked import Example, check, shipped
+from pellucid.worked import CheckedStep, Example, check, shipped, templates
 from pellucid.worked.examples import read_text
 from pellucid.worked.numbers import UNSTATED, Stated, items, like, read_input, read_stated
-from pellucid.worked.plain import input_text, plain
+from pellucid.worked.plain import input_text, plain, stated_text, to_toml
+from pellucid.worked.written import read_number
 
 MAX_CHARACTERS = 40  # of a number or word
+MAX_SHEET = 100_000  # characters
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|inf|nan)", re.IGNORECASE)
 
@@ -36,13 +39,18 @@ async def examples(_: Request) -> Response:
 
 
 async def edited(request: Request) -> Response:
-    async with service_of(request).receive(request, WorkedRequest) as body:
-        return SafeJSONResponse(await asyncio.to_thread(_edited, body))
+    body = await service_of(request).receive(request, WorkedRequest)
+    return SafeJSONResponse(await asyncio.to_thread(_edited, body))
+
+
+async def template_list(_: Request) -> Response:
+    return SafeJSONResponse([{"id": name, "title": _title(name)} for name in templates()])
 
 
 ROUTES = [
+    ApiRoute("/api/templates", template_list, "List the templates of worked examples", tag="Pellucid"),
     ApiRoute("/api/worked", examples, "List the worked examples, checked", tag="Pellucid"),
-    ApiRoute("/api/worked", edited, "Check a worked example with other numbers", WorkedRequest, "Pellucid"),
+    ApiRoute("/api/worked", edited, "Check a worked example with other numbers, or a sheet", WorkedRequest, "Pellucid"),
 ]
 
 
@@ -53,24 +61,49 @@ def _examples() -> dict[str, Example]:
 
 
 @cache
+def _title(name: str) -> str:
+    return read_text(templates()[name].read_text(encoding="utf-8"), name).title
+
+
+@cache
 def _all() -> list[dict[str, Any]]:
     return [plain(check(example)) for example in _examples().values()]
 
 
 def _edited(body: WorkedRequest) -> dict[str, Any]:
-    """A worked example checked with the numbers of the request in place of its own."""
-    if body.id not in _examples():
-        raise UserError(f"{body.id!r} is not a worked example", "id", nearest(body.id, _examples()))
-    example = _examples()[body.id]
+    """A worked example checked with the numbers of the request in place of its own. Of a sheet, also its new text."""
+    example = _asked_for(body)
     texts = {name: input_text(value) for name, value in example.inputs.items()}
-    stated = {step.name: step.stated.written for step in example.steps if step.stated}
+    stated = {step.step.name: _written(step) for step in check(example).steps if step.step.asked}
     problems: list[Problem] = []
     inputs = _edits("inputs", body.inputs or {}, texts, read_input, problems)
     claims = _edits("stated", body.stated or {}, stated, _stated, problems)
     if problems:
         raise UserError(problems)
     steps = [replace(step, stated=claims.get(step.name, step.stated)) for step in example.steps]
-    return plain(check(replace(example, inputs=example.inputs | inputs, steps=steps)))
+    changed = replace(example, inputs=example.inputs | inputs, steps=steps)
+    own = body.sheet is not None or body.id in templates()
+    return plain(check(changed)) | ({"sheet": to_toml(changed)} if own else {})
+
+
+def _asked_for(body: WorkedRequest) -> Example:
+    if body.sheet is not None:
+        if len(body.sheet) > MAX_SHEET:
+            raise UserError(f"is longer than {MAX_SHEET} characters", "sheet", "split it into several")
+        return read_text(body.sheet, "sheet")
+    if body.id in templates():
+        return read_text(templates()[body.id].read_text(encoding="utf-8"), f"{body.id}.toml")
+    if body.id not in _examples():
+        raise UserError(f"{body.id!r} is not a worked example", "id", nearest(body.id, (*_examples(), *templates())))
+    return _examples()[body.id]
+
+
+def _written(step: CheckedStep) -> Any:
+    """What is stated, or the shape of what is due: "?" for a number, an empty text for a word."""
+    if step.step.stated is not None:
+        return step.step.stated.written
+    blank = "" if step.right is not None and step.right.dtype.kind == "U" else UNSTATED
+    return like(stated_text(step) or UNSTATED, repeat(blank))
 
 
 def _stated(written: Any) -> Stated | None:
@@ -107,11 +140,13 @@ def _leaf(place: str, text: Any, original: Any, problems: list[Problem]) -> Any:
     text = text.strip().replace("−", "-").replace("∞", "inf")
     if place.startswith("stated.") and text in ("", UNSTATED):
         return UNSTATED
-    if isinstance(original, str) and original != UNSTATED and not NUMBER.fullmatch(original):  # a word
+    if isinstance(original, str) and original != UNSTATED and read_number(original) is None:  # a word
         return text
     if not NUMBER.fullmatch(text):
-        problems.append(Problem(f"{text!r} is not a number", place, "write it as 0.25"))
-        return 0
+        if read_number(text) is None:
+            problems.append(Problem(f"{text!r} is not a number", place, "write it as 0.25"))
+            return 0
+        return text  # in another notation: 1/2, 0,25
     return int(text) if re.fullmatch(r"[+-]?\d+", text) else Decimal(text)
 
 
