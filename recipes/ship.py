@@ -2,7 +2,8 @@
 
     python recipes/ship.py runs/tatoeba-en-de pellucid/models/en-de
 
-The card (README.md) of the target directory is kept if there is one: its words are written by hand.
+The card (README.md) of the target directory is kept if there is one: its words are written by hand. Choose the
+alignment heads afterwards, which converts the models once more: see recipes/align.py.
 """
 
 from __future__ import annotations

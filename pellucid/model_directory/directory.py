@@ -1,4 +1,4 @@
-"""A model directory: config, weights, tokenizers, languages, length limit, vocabulary restriction, card."""
+"""A model directory: config, weights, tokenizers, languages, length limit, restriction, alignment heads, card."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from pellucid.config import ModelConfig
 from pellucid.errors import UserError
+from pellucid.model_directory.alignment_heads import FILE as ALIGNMENT
+from pellucid.model_directory.alignment_heads import AlignmentHeads
 from pellucid.model_directory.find import find_model
 from pellucid.model_directory.length_limit import load_length_limit, save_length_limit
 from pellucid.model_directory.shapes import weight_shapes
@@ -36,12 +38,15 @@ class Metadata:
     languages: LanguageIdentifier
     restriction: VocabularyRestriction
     length_limit: int  # tokens of a source
+    alignment: AlignmentHeads | None = None  # None: not chosen
 
     def write(self, directory: Path) -> None:
         self.tokenizers.save(directory)
         self.languages.save(directory / LANGUAGES)
         self.restriction.save(directory)
         save_length_limit(directory, self.length_limit)
+        if self.alignment is not None:
+            self.alignment.save(directory)
 
 
 class ModelDirectory:
@@ -102,9 +107,15 @@ class ModelDirectory:
         """Maximum tokens of a source sentence; a longer one is cut where it is translated."""
         return load_length_limit(self.path)
 
+    @cached_property
+    def alignment(self) -> AlignmentHeads:
+        """The heads that say which source words a target word translates."""
+        return AlignmentHeads.load(self.path, self.config)
+
     @property
     def metadata(self) -> Metadata:
-        return Metadata(self.tokenizers, self.languages, self.restriction, self.length_limit)
+        chosen = self.alignment if (self.path / ALIGNMENT).exists() else None
+        return Metadata(self.tokenizers, self.languages, self.restriction, self.length_limit, chosen)
 
     @property
     def max_positions(self) -> int:
@@ -126,9 +137,9 @@ class ModelDirectory:
         return self.path / CONVERTED / (language or "")
 
     def fingerprint(self) -> str:
-        """A hash of config, weights, tokenizers and vocabulary restriction. It is computed anew at each call, so that
-        another model in the same place is noticed."""
-        texts = [path for pattern in ("tokenizer*.json", RESTRICTION) for path in self.path.glob(pattern)]
+        """A hash of config, weights, tokenizers, vocabulary restriction and alignment heads. It is computed anew at
+        each call, so that another model in the same place is noticed."""
+        texts = [path for pattern in ("tokenizer*.json", RESTRICTION, ALIGNMENT) for path in self.path.glob(pattern)]
         try:
             return content_hash(sorted([self.path / CONFIG, self.path / WEIGHTS, *texts]))[:32]
         except OSError as error:

@@ -21,6 +21,10 @@ from pellucid.decode.engines.ctranslate2.engine import CTranslate2Engine
 from pellucid.decode.hypotheses import Hypothesis, Sentence, StoppedError, search_tokens
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.alignment_heads import AlignmentHeads
+from pellucid.reference import Transformer
+from pellucid.reference.taps import recording
+from pellucid.text.batch import shifted
 from pellucid.text.tokenizer import END
 
 MakeModel = Callable[..., Path]
@@ -375,6 +379,10 @@ from pellucid.config import DecodeConfig
 from pellucid.decode.engines import open_engine
 from pellucid.decode.hypotheses import Sentence
 from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.alignment_heads import AlignmentHeads
+from pellucid.reference import Transformer
+from pellucid.reference.taps import recording
+from pellucid.text.batch import shifted
 directory = ModelDirectory(sys.argv[1])
 for name in ("ctranslate2", "reference"):
     open_engine(name, directory).search([Sentence((4, 20, 2))], DecodeConfig())
@@ -438,3 +446,35 @@ def test_weights_in_half_precision_are_computed_with_in_full(
     if compute_type == "float32":
         expected = opened(directory, "reference").search(asked, DecodeConfig())
         assert [best[0].tokens for best in found] == [best[0].tokens for best in expected]
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"kv_heads": 2, "bias": False}, {"norm_place": "pre", "decoder_layers": 3}], ids=str
+)
+def test_engines_align_by_the_chosen_heads(make_model: MakeModel, tmp_path: Path, values: dict[str, Any]) -> None:
+    directory = shutil.copytree(make_model(**values), tmp_path / "model")
+    AlignmentHeads(1, (3, 1)).save(directory)
+    target = (7, 100, 30, 200, END)
+    pairs = [(sentence, target) for sentence in sentences(4)]
+    expected = []
+    for sentence, _ in pairs:
+        record: dict[str, Any] = {}
+        ids = np.array([sentence.source_ids])
+        model = Transformer.load(directory)
+        model.forward(ids, np.ones(ids.shape, bool), np.array([shifted(target)]), recording(record))
+        expected.append(record["decoder.layers.1.cross_attention.weights"][0, [1, 3]].mean(axis=0))
+    for name in ("reference", "torch", "ctranslate2"):
+        found = opened(directory, name).align(pairs)
+        for one, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, wanted, atol=1e-4)
+
+
+def test_the_order_of_heads_changes_no_translation(make_model: MakeModel, tmp_path: Path) -> None:
+    """Heads are converted in another order, and what is added up is the same, bit for bit, in int8."""
+    plain = make_model()
+    chosen = shutil.copytree(plain, tmp_path / "model")
+    AlignmentHeads(0, (2,)).save(chosen)
+    found = [
+        opened(directory, "ctranslate2", "int8").search(sentences(20), DecodeConfig()) for directory in (plain, chosen)
+    ]
+    assert tokens(found[0]) == tokens(found[1])

@@ -44,6 +44,11 @@ class Engine(Protocol):
         returns True the search ends with `StoppedError`."""
         ...
 
+    def align(self, pairs: Sequence[tuple[Sentence, Ids]]) -> list[NDArray[np.floating]]:
+        """The mean cross-attention of the alignment heads, as each token of a given target, its end included, is
+        predicted: (target, source) for every pair."""
+        ...
+
     def logits(self, source: Ids, target: Ids) -> NDArray[np.floating]:
         """The logits at each position of a given target, its end included: (target, vocabulary)."""
         ...

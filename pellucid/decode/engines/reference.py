@@ -14,6 +14,8 @@ from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, Stop
 from pellucid.decode.logit_filters import Floats, Ints
 from pellucid.model_directory import ModelDirectory
 from pellucid.reference import Cache, Transformer, log_softmax
+from pellucid.reference.functions import Array
+from pellucid.reference.taps import recording
 from pellucid.text.batch import shifted
 
 
@@ -24,6 +26,7 @@ class ReferenceEngine:
     def __init__(self, directory: ModelDirectory) -> None:
         self.model = Transformer.load(directory)
         self.restriction = directory.restriction
+        self.alignment = directory.alignment
 
     def unsupported(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
         return ""
@@ -48,6 +51,21 @@ class ReferenceEngine:
         target_in = np.array([shifted(target)])
         logits: NDArray[np.floating] = self.model.forward(ids, np.ones(ids.shape, dtype=bool), target_in)[0]
         return logits
+
+    def align(self, pairs: Sequence[tuple[Sentence, Ids]]) -> list[NDArray[np.floating]]:
+        return [self._align(sentence.source_ids, target) for sentence, target in pairs]
+
+    def _align(self, source: Ids, target: Ids) -> NDArray[np.floating]:
+        [weights] = self.cross_attention(source, target, [self.alignment.tap])
+        # (heads, target, source) -> (target, source)
+        return np.asarray(weights[list(self.alignment.heads)].mean(axis=0))
+
+    def cross_attention(self, source: Ids, target: Ids, names: Sequence[str]) -> list[Array]:
+        """The weights that pass under each of the names, (heads, target, source), for a given target."""
+        values: dict[str, Array] = {}
+        ids, target_in = np.array([source]), np.array([shifted(target)])
+        self.model.forward(ids, np.ones(ids.shape, dtype=bool), target_in, recording(values))
+        return [values[name][0] for name in names]
 
     def score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray[np.floating]]:
         return [

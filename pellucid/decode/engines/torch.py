@@ -19,6 +19,7 @@ from pellucid.decode.hypotheses import Hypothesis, OnToken, Sentence, Stop
 from pellucid.decode.logit_filters import Floats, Ints
 from pellucid.model_directory import ModelDirectory
 from pellucid.nn import Cache, Transformer
+from pellucid.nn.taps import attach
 from pellucid.nn.threads import threads
 from pellucid.text.batch import shifted
 
@@ -32,6 +33,7 @@ class TorchEngine:
         self.compute_type = str(dtype).removeprefix("torch.")
         self.model = Transformer.load(directory).to(dtype)
         self.restriction = directory.restriction
+        self.alignment = directory.alignment
 
     def unsupported(self, config: DecodeConfig, longest: int) -> str:  # noqa: ARG002
         return ""
@@ -61,6 +63,16 @@ class TorchEngine:
             for place, row in zip(places, chosen.numpy(), strict=True):
                 scores[place] = row
         return scores
+
+    def align(self, pairs: Sequence[tuple[Sentence, Ids]]) -> list[NDArray[np.floating]]:
+        found: list[NDArray[np.floating]] = [np.zeros((0, 0))] * len(pairs)
+        for places in equal_lengths([(len(sentence.source_ids), len(target)) for sentence, target in pairs]):
+            with attach(self.model, self.alignment.tap) as record:
+                self._forward([pairs[place][0].source_ids for place in places], [pairs[place][1] for place in places])
+            [weights] = record[self.alignment.tap]  # (rows, heads, target, source)
+            for place, row in zip(places, weights[:, list(self.alignment.heads)].mean(dim=1).numpy(), strict=True):
+                found[place] = row
+        return found
 
     @torch.inference_mode()
     @threads(ONE)

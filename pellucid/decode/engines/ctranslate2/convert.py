@@ -19,13 +19,15 @@ from pellucid.config import ModelConfig
 from pellucid.decode.engines import ComputeType
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.alignment_heads import AlignmentHeads
 from pellucid.storage import new_directory
 from pellucid.text.tokenizer import SPECIALS, Tokenizer
 
 Weights = Mapping[str, NDArray[np.floating]]
 
 STEPS = 64  # of an int8 weight on either side of 0
-FINGERPRINT = "weights.txt"  # the fingerprint of the model that was converted
+VERSION = 5  # raised when the same weights are to be converted anew
+FINGERPRINT = "weights.txt"  # the fingerprint of the model that was converted, and the version of the conversion
 POSITIONS = 2048  # rows of an exported position table: 4 MB at d_model 512
 
 
@@ -42,7 +44,7 @@ def convert(directory: ModelDirectory, out: Path, compute_type: ComputeType, lan
     target_pieces = _vocabulary(directory.tokenizers.target, config.target_tokens, directory.path)
     allowed = directory.restriction.allowed(language)
     target_ids = np.arange(config.target_tokens) if allowed is None else allowed
-    spec = _spec(config, weights, target_ids)
+    spec = _spec(config, weights, target_ids, directory.alignment)
     spec.register_source_vocabulary(source_pieces)
     spec.register_target_vocabulary([target_pieces[token] for token in target_ids])
     spec.config.unk_token = SPECIALS[0]  # nothing is unknown to a vocabulary of bytes, but the library wants a name
@@ -53,13 +55,18 @@ def convert(directory: ModelDirectory, out: Path, compute_type: ComputeType, lan
         _quantise(spec)
     with new_directory(out) as draft:
         spec.save(str(draft))
-        (draft / FINGERPRINT).write_text(directory.fingerprint() + "\n", encoding="utf-8")
+        (draft / FINGERPRINT).write_text(_mark(directory.fingerprint()), encoding="utf-8")
 
 
 def is_made_of(converted: Path, fingerprint: str) -> bool:
-    """Whether a converted model was made of the model with that fingerprint; one that does not say so was not."""
-    mark = converted / FINGERPRINT
-    return mark.is_file() and mark.read_text(encoding="utf-8").strip() == fingerprint
+    """Whether a converted model was made of the model with that fingerprint by this version of the conversion; one
+    that does not say so was not."""
+    path = converted / FINGERPRINT
+    return path.is_file() and path.read_text(encoding="utf-8") == _mark(fingerprint)
+
+
+def _mark(fingerprint: str) -> str:
+    return f"{fingerprint} {VERSION}\n"
 
 
 def check_supported(config: ModelConfig) -> None:
@@ -80,7 +87,7 @@ def _vocabulary(tokenizer: Tokenizer, size: int, directory: Path) -> list[str]:
     return tokenizer.pieces(range(size))
 
 
-def _spec(config: ModelConfig, weights: Weights, target_ids: NDArray[np.int64]) -> Any:
+def _spec(config: ModelConfig, weights: Weights, target_ids: NDArray[np.int64], alignment: AlignmentHeads) -> Any:
     """`target_ids`: the target vocabulary, (tokens,)."""
     with _without_torch():
         from ctranslate2.specs import TransformerSpec
@@ -104,14 +111,15 @@ def _spec(config: ModelConfig, weights: Weights, target_ids: NDArray[np.int64]) 
         "rotary_interleave": config.position_layout == "interleaved",
     }
     encoder = TransformerEncoderSpec(config.encoder_layers, **shape)
-    decoder = TransformerDecoderSpec(config.decoder_layers, **shape)
+    reported = {"alignment_layer": alignment.layer, "alignment_heads": len(alignment.heads)}
+    decoder = TransformerDecoderSpec(config.decoder_layers, **shape, **reported)
     name = "source_embedding" if config.tie == "all" else "target_embedding"
     encoder.embeddings[0].weight = weights["source_embedding.weight"]
     decoder.embeddings.weight = weights[f"{name}.weight"][target_ids]
     decoder.projection.weight = weights["output.weight" if config.tie == "none" else f"{name}.weight"][target_ids]
     if config.output_bias:
         decoder.projection.bias = weights["output.bias"][target_ids]
-    fill = _Filler(config, weights)
+    fill = _Filler(config, weights, alignment)
     fill.stack(encoder, "encoder")
     fill.stack(decoder, "decoder")
     return TransformerSpec(encoder, decoder)
@@ -120,8 +128,8 @@ def _spec(config: ModelConfig, weights: Weights, target_ids: NDArray[np.int64]) 
 class _Filler:
     """Copies weights into a spec."""
 
-    def __init__(self, config: ModelConfig, weights: Weights) -> None:
-        self.config, self.weights = config, weights
+    def __init__(self, config: ModelConfig, weights: Weights, alignment: AlignmentHeads) -> None:
+        self.config, self.weights, self.alignment = config, weights, alignment
 
     def stack(self, spec: Any, name: str) -> None:
         spec.scale_embeddings = self.config.embedding_scale
@@ -170,11 +178,24 @@ class _Filler:
         """A weight or bias; that of shared keys or values repeated, so that every query head has its own."""
         values = self.weights[f"{name}.{kind}"]
         group = self.config.heads // self.config.key_heads
-        if group == 1 or not name.endswith((".key", ".value")):
-            return values
-        heads = values.reshape(self.config.key_heads, self.config.d_head, *values.shape[1:])
-        # (key heads, d_head, ...) -> (heads, d_head, ...) -> (heads * d_head, ...)
-        return np.repeat(heads, group, axis=0).reshape(-1, *values.shape[1:])
+        if group > 1 and name.endswith((".key", ".value")):
+            heads = values.reshape(self.config.key_heads, self.config.d_head, *values.shape[1:])
+            # (key heads, d_head, ...) -> (heads, d_head, ...) -> (heads * d_head, ...)
+            values = np.repeat(heads, group, axis=0).reshape(-1, *values.shape[1:])
+        aligning = name.startswith(f"decoder.layers.{self.alignment.layer}.cross_attention.")
+        return self.alignment_heads_first(name, values) if aligning else values
+
+    def alignment_heads_first(self, name: str, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """A weight or bias with the alignment heads before the others: CTranslate2 reports the mean attention of the
+        first heads of a layer. Whatever the order of the heads, the sum over them is the same."""
+        first = self.alignment.heads
+        order = [*first, *(head for head in range(self.config.heads) if head not in first)]
+        if name.endswith(".output"):
+            if values.ndim == 1:
+                return values  # the bias of a sum over the heads
+            heads = values.reshape(len(values), self.config.heads, self.config.d_head)[:, order]
+            return heads.reshape(values.shape)  # (d_model, heads, d_head) -> (d_model, d_model)
+        return values.reshape(self.config.heads, self.config.d_head, *values.shape[1:])[order].reshape(values.shape)
 
     def norm(self, spec: Any, name: str) -> None:
         spec.gamma = self.weights[f"{name}.weight"]

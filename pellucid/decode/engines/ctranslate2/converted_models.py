@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pellucid.decode.engines import ComputeType
-from pellucid.decode.engines.ctranslate2.convert import convert, is_made_of
+from pellucid.decode.engines.ctranslate2.convert import VERSION, convert, is_made_of
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.storage import StorageError, cache_directory
-
-VERSION = 4  # raised when the same weights are to be converted anew
 
 
 class ConvertedModel(NamedTuple):

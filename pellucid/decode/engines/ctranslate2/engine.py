@@ -126,6 +126,31 @@ class CTranslate2Engine:
         )
         return np.stack([np.array(step) for step in result.logits[0]]).reshape(len(target), -1)
 
+    def align(self, pairs: Sequence[tuple[Sentence, Ids]]) -> list[NDArray[np.floating]]:
+        """The targets are forced on a greedy search, which reports the attention of every step."""
+        found: list[NDArray[np.floating]] = [np.zeros((0, 0))] * len(pairs)
+        as_prefixes = [sentence._replace(prefix=tuple(target)) for sentence, target in pairs]
+        batches = self._batches(as_prefixes, DecodeConfig(strategy="greedy"))
+
+        def run(batch: Batch) -> list[Any]:
+            forced = [as_prefixes[place] for place in batch.places]
+            results: list[Any] = batch.model.translator.translate_batch(
+                [self._to_source_pieces(each.source_ids) for each in forced],
+                target_prefix=[self._to_target_pieces(each.prefix[:-1]) for each in forced],
+                beam_size=1,
+                max_input_length=0,
+                min_decoding_length=0,
+                max_decoding_length=len(forced[0].prefix),
+                return_end_token=True,
+                return_attention=True,
+            )
+            return results
+
+        for batch, results in zip(batches, map_in_threads(run, batches, self.workers), strict=True):
+            for place, result in zip(batch.places, results, strict=True):
+                found[place] = np.array(result.attention[0])
+        return found
+
     def score(self, pairs: Sequence[tuple[Ids, Ids]]) -> list[NDArray[np.floating]]:
         model = self._models.get()
         batches = self._equal_lengths(model, [(len(source), len(target)) for source, target in pairs])

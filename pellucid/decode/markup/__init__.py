@@ -1,0 +1,1 @@
+"""Markup in a translation: tags and placeholders are taken out of a text, and put back where their words went."""
