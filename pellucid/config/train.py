@@ -86,6 +86,12 @@ class TrainConfig(Config):
         500, "number of validation pairs translated for BLEU and chrF in each validation", minimum=0
     )
     checkpoint_every: int = setting(500, "steps between checkpoints", minimum=1)
+    snapshots: int = setting(
+        0,
+        "number of snapshots kept over the run, evenly by steps, or by time where the steps are not known before: "
+        "weights in float16, to watch the model learn",
+        minimum=0,
+    )
     patience: int | None = setting(
         None, "early stopping: validations without a lower loss before the run ends", minimum=1
     )

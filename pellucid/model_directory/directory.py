@@ -50,10 +50,13 @@ class Metadata:
 
 
 class ModelDirectory:
-    """The model in a directory. Each file is read and checked when it is first needed, and read once."""
+    """The model in a directory. Each file is read and checked when it is first needed, and read once.
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+    `weights_file` is another file of weights in it, such as a snapshot of the training.
+    """
+
+    def __init__(self, path: Path | str, weights_file: str = WEIGHTS) -> None:
+        self.path, self.weights_file = Path(path), weights_file
 
     @classmethod
     def at(cls, place: Self | Path | str) -> Self:
@@ -88,7 +91,7 @@ class ModelDirectory:
 
     def weights(self) -> dict[str, NDArray[np.floating]]:
         """Name -> array, checked against the config. They are read at each call: whoever needs them keeps them."""
-        return read_weights(self.path, self.config)
+        return read_weights(self.path, self.config, self.weights_file)
 
     @cached_property
     def tokenizers(self) -> Tokenizers:
@@ -141,7 +144,7 @@ class ModelDirectory:
         each call, so that another model in the same place is noticed."""
         texts = [path for pattern in ("tokenizer*.json", RESTRICTION, ALIGNMENT) for path in self.path.glob(pattern)]
         try:
-            return content_hash(sorted([self.path / CONFIG, self.path / WEIGHTS, *texts]))[:32]
+            return content_hash(sorted([self.path / CONFIG, self.path / self.weights_file, *texts]))[:32]
         except OSError as error:
             remedy = "copy the model again, whole"
             raise UserError(f"cannot be read: {error.strerror}", str(error.filename), remedy) from None

@@ -36,12 +36,12 @@ def read_config(directory: Path) -> ModelConfig:
         raise UserError(Problem(p.what, f"{path}: {p.where}", p.remedy) for p in error.problems) from None
 
 
-def read_weights(directory: Path, config: ModelConfig) -> dict[str, NDArray[np.floating]]:
-    """`model.safetensors`, every tensor with the name and shape that the config asks for, every number finite."""
+def read_weights(directory: Path, config: ModelConfig, name: str = WEIGHTS) -> dict[str, NDArray[np.floating]]:
+    """`model.safetensors`, or another file: tensors with the names and shapes that the config asks for, all finite."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    path = directory / WEIGHTS
+    path = directory / name
     try:
         weights: dict[str, NDArray[np.floating]] = load_file(path)
     except FileNotFoundError:
@@ -60,8 +60,12 @@ def write_weights(directory: Path, config: ModelConfig, weights: Mapping[str, ND
     """Write config.json and model.safetensors; equal weights give equal bytes."""
     from safetensors.numpy import save
 
-    (directory / CONFIG).write_text(json.dumps(config.to_dict(), indent=2) + "\n", encoding="utf-8")
+    write_config(directory, config)
     (directory / WEIGHTS).write_bytes(save({name: np.ascontiguousarray(value) for name, value in weights.items()}))
+
+
+def write_config(directory: Path, config: ModelConfig) -> None:
+    (directory / CONFIG).write_text(json.dumps(config.to_dict(), indent=2) + "\n", encoding="utf-8")
 
 
 def check_shapes(found: dict[str, tuple[int, ...]], config: ModelConfig, where: str) -> None:

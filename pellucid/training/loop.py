@@ -29,6 +29,7 @@ from pellucid.text.batch import Batch, real_share
 from pellucid.training.data import Data, prepare_data
 from pellucid.training.data.metadata import learn_metadata
 from pellucid.training.loss.batch_loss import batch_loss
+from pellucid.training.loss.not_finite import not_finite
 from pellucid.training.run import Run, Settings
 from pellucid.training.run.budget import changed_settings, check_budget, with_budget
 from pellucid.training.run.checkpoint import Checkpoint, optimizer_state
@@ -39,6 +40,7 @@ from pellucid.training.runtime.device import Device
 from pellucid.training.runtime.process_group import ProcessGroup, process_group
 from pellucid.training.runtime.signals import stop_signals
 from pellucid.training.schedule import learning_rate
+from pellucid.training.snapshots import SnapshotSchedule, save_snapshot
 from pellucid.training.state import Training, begin
 from pellucid.training.validate import Validation, valid_loss, validate
 
@@ -110,6 +112,8 @@ def _run(run: Run, settings: Settings, data: Data, display: Display | None, grou
         return run
     if group.is_main:
         run.set_model_aside()
+    if group.is_main and settings.train.snapshots and not run.snapshots.exists:
+        run.snapshots.create(settings.model, learn_metadata(run, settings, data.corpus))
     batches = data.epoch_batches(settings.train, epoch=0)
     count, share = counted(len(batches), "batch", "batches"), 100 * real_share(data.corpus, batches)
     display.note(f"{data.report}\n{count} per epoch, {share:.1f}% real tokens")
@@ -130,6 +134,7 @@ def train_steps(training: Training, display: Display) -> None:
     """Train until the budget is spent (`progress.finished`) or a signal asks to stop; either way the state is saved."""
     progress, config, group = training.progress, training.config, training.group
     run_began = monotonic() - progress.seconds
+    snapshots = SnapshotSchedule(training)
     with stop_signals() as stop:
         for batches in updates(training):
             step_began = monotonic()
@@ -147,9 +152,11 @@ def train_steps(training: Training, display: Display) -> None:
             if cooling:
                 progress.begin_cooldown(config)
             progress.on_schedule = progress.step % config.checkpoint_every == 0
-            snapshot = progress.on_schedule or progress.finished
-            if group.is_main and (snapshot or stopping or cooling):
-                save_checkpoint(training, snapshot)
+            averaged = progress.on_schedule or progress.finished
+            if group.is_main:
+                snapshots.save_if_due(training)
+            if group.is_main and (averaged or stopping or cooling):
+                save_checkpoint(training, averaged)
             if progress.finished or stopping:
                 return
 
@@ -195,7 +202,7 @@ def update(training: Training, batches: list[Batch]) -> tuple[float, float]:
     if not (isfinite(total_loss) and torch.isfinite(norm)):
         training.optimizer.zero_grad()
         elsewhere = isfinite(own_loss) and not isfinite(total_loss)  # the pairs at fault are those of another process
-        raise _not_finite(training, [] if elsewhere else batches)
+        raise not_finite(progress.step + 1, training.data.corpus, [] if elsewhere else batches)
     progress.step += 1
     rate = learning_rate(progress.step, config, model.config.d_model, training.total_steps)
     rate *= progress.cooldown_share_left()
@@ -215,16 +222,6 @@ def _mix(*numbers: int) -> int:
     for number in numbers:
         mixed = ((mixed ^ number) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % 2**63
     return mixed
-
-
-def _not_finite(training: Training, batches: list[Batch]) -> UserError:
-    places = [training.data.corpus.place(int(pair)) for batch in batches for pair in batch.pairs]
-    shown = ", ".join(places[:20]) + (f" and {len(places) - 20} more" if len(places) > 20 else "")
-    return UserError(
-        f"the loss is not a finite number at step {training.progress.step + 1}; the weights were not changed",
-        f"pairs {shown}" if places else "pairs of another process",
-        "check these lines, lower learning_rate or raise warmup; --resume continues from the last checkpoint",
-    )
 
 
 def _report_step(training: Training, display: Display, loss: float, rate: float, speed: float) -> None:
@@ -254,19 +251,21 @@ def _validate_and_keep_best(training: Training, display: Display) -> None:
         progress.validations_without_gain += 1
 
 
-def save_checkpoint(training: Training, snapshot: bool) -> None:
-    """Save the state of the run; with `snapshot`, also its weights for the average at the end."""
+def save_checkpoint(training: Training, averaged: bool) -> None:
+    """Save the state of the run; with `averaged`, also its weights for the average at the end."""
     state = optimizer_state(training.optimizer, dict(training.model.named_parameters()))
     weights, progress = training.model.weights(), replace(training.progress)
     checkpoint = Checkpoint(progress, training.device.threads, training.data.digest, weights, state, training.ema)
-    training.checkpoints.save(checkpoint, snapshot)
+    training.checkpoints.save(checkpoint, averaged)
 
 
 def finish(training: Training, display: Display) -> None:
     """Give the model its final weights: the average, or those of the best validation if their loss is lower."""
     model, data = training.model, training.data
+    if training.config.snapshots:
+        save_snapshot(training)
     last = {name: value.detach().clone() for name, value in model.weights().items()}
-    averaged = training.checkpoints.average() or last  # no snapshot yet: the budget was cut to the steps already taken
+    averaged = training.checkpoints.average() or last  # none saved yet: the budget was cut to the steps already taken
     candidates = {"moving average": training.ema} if training.ema else {"average": averaged}
     best = training.checkpoints.best()
     if best is not None:
@@ -286,9 +285,7 @@ def finish(training: Training, display: Display) -> None:
 def save_model(training: Training, settings: Settings, display: Display) -> None:
     """Write the model directory, whole or not at all, and draw the curves of the run."""
     run, data = training.run, training.data
-    # The run keeps a copy of the metadata of the model it started from, which may be gone by now.
-    earlier = ModelDirectory(run.checkpoints) if settings.start_from else None
-    metadata = learn_metadata(settings, data.corpus, earlier)
+    metadata = learn_metadata(run, settings, data.corpus)
     rows = training_rows(run, training.progress, len(data.train_pairs))
     card = model_card(settings.model, metadata.languages.directions, rows)
     ModelDirectory.save(run.model, settings.model, training.model.arrays(), metadata, card)

@@ -73,6 +73,7 @@ def begin(
     progress.finished = bool(progress.limits_reached(config))  # the budget may have changed since the checkpoint
     if group.is_main:
         run.truncate_log(progress.step)
-        checkpoints.delete_snapshots_after(progress, config.checkpoint_every)
+        checkpoints.delete_averaged_after(progress, config.checkpoint_every)
+        run.snapshots.delete_after(progress.step)
     shards, last = device.shards(config.batch_tokens, model_config), total_steps(config, data)
     return Training(run, data, config, device, shards, model, optimizer, checkpoints, progress, ema, last, group)

@@ -11,15 +11,17 @@ from pellucid.model_directory.vocabulary_restriction import VocabularyRestrictio
 from pellucid.text.augment import DERIVED
 from pellucid.text.corpus import Corpus
 from pellucid.text.language_identifier import LanguageIdentifier
-from pellucid.training.run.settings import Settings
+from pellucid.training.run import Run, Settings
 
 SAMPLE_PAIRS = 20_000  # to learn the language identifier from
 
 
-def learn_metadata(settings: Settings, corpus: Corpus, earlier: ModelDirectory | None) -> Metadata:
-    """The metadata of a model trained on `corpus`. One that is fine-tuned from an `earlier` model keeps what that could
+def learn_metadata(run: Run, settings: Settings, corpus: Corpus) -> Metadata:
+    """The metadata of a model trained on `corpus`. One that is fine-tuned from an earlier model keeps what that could
     read and write; one trained with BPE dropout or on invented names has no vocabulary restriction, because any token
     may occur."""
+    # The run keeps a copy of the metadata of the model it started from, which may be gone by now.
+    earlier = ModelDirectory(run.checkpoints) if settings.start_from else None
     kinds = settings.data.augmentations if corpus.in_languages else ()
     unrestricted = VocabularyRestriction(corpus.tokenizers, {})
     any_token = settings.train.bpe_dropout or {"names", "insertions", "capitals"} & {*kinds}

@@ -11,7 +11,7 @@ from pellucid.training.run.settings import TABLE_KEYS, Settings
 
 DEFAULT_MINUTES = 30.0  # where no limit is given
 LIMITS = ("steps", "epochs", "minutes", "patience")
-INTERVALS = ("validate_every", "validate_pairs", "checkpoint_every")
+INTERVALS = ("validate_every", "validate_pairs", "checkpoint_every", "snapshots")
 # With any other setting changed it would be another run.
 CHANGEABLE = (*LIMITS, *INTERVALS, "device", "threads", "learning_rate", "warmup", "cooldown", "clip", "average")
 
@@ -24,6 +24,10 @@ def check_budget(settings: Settings) -> None:
         if any(needs_end.values()):
             what, remedy = "needs a last step", "give steps or epochs"
             raise UserError(Problem(what, name, remedy) for name, needed in needs_end.items() if needed)
+    known = train.steps, train.epochs, train.minutes
+    if train.snapshots > 1 and train.patience is not None and not any(limit is not None for limit in known):
+        remedy = "give steps, epochs or minutes beside patience: snapshots are spread evenly over them"
+        raise UserError("the length of the run is not known before", "snapshots", remedy)
     if model.max_positions is not None and settings.data.longest > model.max_positions:
         what = f"pairs of {settings.data.longest} tokens, but the learned positions end at {model.max_length}"
         raise UserError(what, "longest", f"set longest={model.max_length}, or raise max_length")

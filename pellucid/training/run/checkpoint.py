@@ -34,8 +34,8 @@ class Checkpoints:
     """The folder of a run's checkpoints.
 
     `last.safetensors` is the whole state, and `previous.safetensors` the one before it, should the last be damaged.
-    `step-N.safetensors` are snapshots: weights alone, of which the last `averaged` ones are averaged at the end. A
-    snapshot is written before the state of its step, so that none is missing when a run is resumed.
+    `step-N.safetensors` are weights alone; those of the last `averaged` steps are averaged at the end. They are written
+    before the state of their step, so that none are missing when a run is resumed.
     `best.safetensors` are the weights with the lowest validation loss.
     """
 
@@ -44,10 +44,10 @@ class Checkpoints:
         names = ("last", "previous", "best")
         self._last, self._previous, self._best = (directory / f"{name}.safetensors" for name in names)
 
-    def save(self, checkpoint: Checkpoint, snapshot: bool) -> None:
-        """Save the state, and with `snapshot` the weights for the average (not when a signal stops the run)."""
+    def save(self, checkpoint: Checkpoint, averaged: bool) -> None:
+        """Save the state, and with `averaged` the weights for the average (not when a signal stops the run)."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        if snapshot:
+        if averaged:
             _write(self.directory / f"step-{checkpoint.progress.step:09d}.safetensors", checkpoint.weights)
         groups = {"weights": checkpoint.weights, "optimizer": checkpoint.optimizer, "ema": checkpoint.ema}
         tensors = {f"{group}/{name}": value for group, values in groups.items() for name, value in values.items()}
@@ -61,7 +61,7 @@ class Checkpoints:
         if self._last.exists():
             self._last.replace(self._previous)
         new.replace(self._last)
-        for old in self.snapshots()[: -self.averaged]:
+        for old in self.averaged_files()[: -self.averaged]:
             old.unlink()
 
     def load(self) -> Checkpoint | None:
@@ -84,13 +84,13 @@ class Checkpoints:
             groups[group][name] = value
         return Checkpoint(progress, int(about["threads"]), about["data"], *groups.values())
 
-    def snapshots(self) -> list[Path]:
-        """The files of the last snapshots, oldest first."""
+    def averaged_files(self) -> list[Path]:
+        """The files of the weights for the average, oldest first."""
         return sorted(self.directory.glob("step-*.safetensors"))
 
     def average(self) -> dict[str, Tensor]:
-        """The mean of the last snapshots, computed in float64; empty if there are none."""
-        files = self.snapshots()[-self.averaged :]
+        """The mean of the last of these weights, computed in float64; empty if there are none."""
+        files = self.averaged_files()[-self.averaged :]
         total: dict[str, Tensor] = {}
         for path in files:
             for name, value in _read(path).items():
@@ -105,13 +105,13 @@ class Checkpoints:
     def best(self) -> dict[str, Tensor] | None:
         return _read(self._best) if self._best.exists() else None
 
-    def delete_snapshots_after(self, progress: Progress, checkpoint_every: int) -> None:
-        """Delete the snapshots of steps that a resumed run repeats, and one of its last step that was not scheduled."""
+    def delete_averaged_after(self, progress: Progress, checkpoint_every: int) -> None:
+        """Delete the weights of steps that a resumed run repeats, and of its last step if that was not scheduled."""
         on_schedule = progress.on_schedule
         if on_schedule is None:
             on_schedule = progress.step % checkpoint_every == 0
         last = progress.step if progress.finished or on_schedule else progress.step - 1
-        for path in self.snapshots():
+        for path in self.averaged_files():
             if int(path.stem.removeprefix("step-")) > last:
                 path.unlink()
 
@@ -122,7 +122,7 @@ def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] |
 
 
 def _read(path: Path) -> dict[str, Tensor]:
-    """Weights of a snapshot or of the best step, without which the model can still be made."""
+    """Weights for the average, or of the best step, without which the model can still be made."""
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:

@@ -13,6 +13,8 @@ from typing import Any
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.find import PREVIOUS_MODEL
+from pellucid.model_directory.snapshots import FOLDER as SNAPSHOTS
+from pellucid.model_directory.snapshots import Snapshots
 from pellucid.storage import lock, write_file
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.run.settings import Settings, read_toml
@@ -45,6 +47,11 @@ class Run:
         return self.directory / "checkpoints"
 
     @property
+    def snapshots(self) -> Snapshots:
+        """The weights of some steps, from which one watches the model learn."""
+        return Snapshots(self.directory / SNAPSHOTS)
+
+    @property
     def curves(self) -> Path:
         return self.directory / "curves.png"
 
@@ -70,7 +77,13 @@ class Run:
         if (self.directory / CONFIG).exists():
             remedy = f"continue it with --resume {self.directory}, or choose another --out"
             raise UserError("there is a run already", str(self.directory), remedy)
-        files = (self.model, self.curves, self.directory / LOG, *self.checkpoints.glob("*.safetensors"))
+        files = (
+            self.model,
+            self.curves,
+            self.directory / LOG,
+            self.snapshots.path,
+            *self.checkpoints.glob("*.safetensors"),
+        )
         existing = [path for path in files if path.exists()]
         if existing:
             what = f"holds {existing[0].relative_to(self.directory)} of something else, which a run would replace"
