@@ -17,8 +17,17 @@ from benchmarks import results
 from benchmarks.harness import ROOT, options
 from benchmarks.translators import model_options
 
-BENCHMARKS = ("training", "training_memory", "decoding", "latency", "cold_start", "serving_memory", "growth")
-TRANSLATING = ("decoding", "latency")
+BENCHMARKS = (
+    "training",
+    "training_memory",
+    "decoding",
+    "latency",
+    "cold_start",
+    "serving_memory",
+    "growth",
+    "robustness",
+)
+TRANSLATING = ("decoding", "latency", "robustness")
 
 
 def main() -> int:

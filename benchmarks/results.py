@@ -26,6 +26,7 @@ ORDER = (
     "serving_memory",
     "growth",
     "quality",
+    "robustness",
 )
 
 

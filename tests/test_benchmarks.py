@@ -80,6 +80,7 @@ def test_models_are_handed_on_to_the_benchmarks_that_translate(tmp_path: Path, m
     assert (
         started.pop("benchmarks.decoding")
         == started.pop("benchmarks.latency")
+        == started.pop("benchmarks.robustness")
         == [*common, "--model", "a", "--model=b"]
     )
     assert {tuple(arguments) for arguments in started.values()} == {tuple(common)}
