@@ -111,6 +111,8 @@ class FunctionChecker:
                 if failure is not None and failure.answer.error:
                     break  # one that cannot be called fails everything
         understood = [*self.task.words(reading), *self._by_place()]
+        if self.failed_before:
+            understood += self._right_for_one(reading)
         return CheckedFunction(
             self.function.name, self.function.line, self.task.name, tuple(understood), tuple(properties)
         )
@@ -146,14 +148,11 @@ class FunctionChecker:
         """The first reading under which it is right; else the first under which slips explain it; else the first under
         which it can be called."""
         readings = [reading for reading in self._readings() if not reading.get("fallback")]
-        if all(self._answer(self._plain_cases(reading)[0], reading).error for reading in readings):
+        if self._only_for_one(readings):
             readings = list(self._readings())
         callable_under: list[tuple[Reading, list[Result]]] = []
         for reading in readings:
-            if all(
-                compare(self._run(case, reading), self.task.right(case, reading)) is None
-                for case in self._plain_cases(reading)
-            ):
+            if self._is_right(reading):
                 return reading
             if self.stuck:
                 return reading
@@ -168,6 +167,22 @@ class FunctionChecker:
                 if self.explained:
                     return reading
         return callable_under[0][0] if callable_under else readings[0]
+
+    def _only_for_one(self, readings: list[Reading]) -> bool:
+        """Whether it cannot be called with matrices, and that is no slip."""
+        answers = [self._answer(self._plain_cases(reading)[0], reading) for reading in readings]
+        slip = any(cause_of_exception(answer, self.function).startswith("missing keepdims") for answer in answers)
+        return all(answer.error for answer in answers) and not slip
+
+    def _is_right(self, reading: Reading) -> bool:
+        cases = self._plain_cases(reading)
+        return all(compare(self._run(case, reading), self.task.right(case, reading)) is None for case in cases)
+
+    def _right_for_one(self, reading: Reading) -> list[str]:
+        """What is wrong for a matrix may be right for what somebody had in mind: one row."""
+        rows = [each for each in self._readings() if each.get("fallback") and not reading.get("fallback")]
+        note = "right for a single row: if that is meant, name the argument row or vector"
+        return [note] if not self.stuck and any(map(self._is_right, rows)) else []
 
     def _plain_cases(self, reading: Reading) -> list[Case]:
         """Random ones of the two largest sizes."""

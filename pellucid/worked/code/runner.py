@@ -86,12 +86,17 @@ def answer(request: dict[str, Any], namespace: Mapping[str, Any], path: str) -> 
     """The answer of one call, with the names of the arguments that it changed in place."""
     with_torch = request["library"] == "torch"
     given = {name: decoded(value, with_torch) for name, value in request["arguments"].items()}
-    before = {name: np.array(value, copy=True) for name, value in given.items() if hasattr(value, "shape")}
+    before = {name: copied(value) for name, value in given.items() if hasattr(value, "shape")}
     reply = attempt(lambda: namespace[request["function"]](**given), path)
     reply["changed"] = [
         name for name, value in before.items() if not np.array_equal(value, np.asarray(given[name]), equal_nan=True)
     ]
     return reply
+
+
+def copied(value: Any) -> Any:
+    """The numbers of an array or a tensor, which stay as they are when it is changed."""
+    return np.array(value.detach().numpy() if hasattr(value, "detach") else value)
 
 
 def decoded(value: Any, with_torch: bool) -> Any:

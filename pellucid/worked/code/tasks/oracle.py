@@ -21,7 +21,7 @@ def greedy(step: NextLogs, start: int, end: int, length: int, knobs: Knobs) -> l
         logs = step(seen)
         order = sorted(range(len(logs)), key=lambda token: -logs[token])
         best = {"worst": order[-1], "second": order[1]}.get(knobs.get("choice", ""), order[0])
-        tokens += (best,)
+        tokens += () if knobs.get("choice") == "none" else (best,)
         if best == end and knobs.get("stop") != "never":
             break
     return list(tokens[1:])
@@ -64,7 +64,7 @@ def beam_search(step: NextLogs, start: int, end: int, length: int, beam: int, kn
         return list(done[0][0][1:])
     if not final:
         return []
-    choose = min if knobs.get("result") == "worst" or knobs.get("order") == "worst" else max
+    choose = min if knobs.get("result", knobs.get("order")) == "worst" else max
     return list(choose(final, key=lambda it: _score(it, knobs))[0][1:])
 
 

@@ -24,6 +24,7 @@ SEEN: dict[str, tuple[Knobs, ...]] = {
 GREEDY_SLIPS: dict[str, tuple[Knobs, ...]] = {
     "the least likely token is taken, not the likeliest": ({"choice": "worst"},),
     "the second likeliest token is taken": ({"choice": "second"},),
+    "the chosen token is not added to the sequence": ({"choice": "none"},),
     "the chosen token is not fed back: step always sees the start only": ({"seen": "start only"},),
     **SEEN,
     "the search goes on after the end": ({"stop": "never"},),
@@ -31,7 +32,7 @@ GREEDY_SLIPS: dict[str, tuple[Knobs, ...]] = {
 BEAM_SLIPS: dict[str, tuple[Knobs, ...]] = {
     "the score of a hypothesis is that of its last token: log-probabilities are not added up": ({"total": "last"},),
     "probabilities are added up, not multiplied: their logarithms should be": ({"total": "probabilities"},),
-    "the worst hypotheses are kept, not the best": ({"order": "worst"},),
+    "the worst hypotheses are kept, not the best": ({"order": "worst"}, {"order": "worst", "result": "best"}),
     "the worst hypothesis is returned, not the best": ({"result": "worst"},),
     "the first hypothesis that ended is returned, not the best": (
         {"result": "first finished"},
@@ -203,16 +204,7 @@ STEP = {
         *("log_prob_fn", "prob_fn", "next_token", "next_distribution", "log_p", "get_probs", "get_log_probs"),
     ),
     "start": (
-        "start",
-        "bos",
-        "sos",
-        "start_token",
-        "start_id",
-        "bos_id",
-        "sos_id",
-        "bos_token",
-        "start_symbol",
-        "begin",
+        *("start", "bos", "sos", "start_token", "start_id", "bos_id", "sos_id", "bos_token", "start_symbol", "begin"),
     ),
     "end": ("end", "eos", "end_token", "end_id", "eos_id", "eos_token", "stop", "end_symbol", "stop_token"),
     "length": (

@@ -37,6 +37,11 @@ SLIPS: dict[str, tuple[Knobs, ...]] = {
     "the maximum of the whole matrix is subtracted, not that of each row: a row far below it vanishes": (
         {"shift": "whole maximum"},
     ),
+    "wrong axis: the maximum of each column is subtracted, not that of each row": ({"shift": "column maximum"},),
+    "the maximum is subtracted from the exponentials: exp(x) - max for exp(x - max)": (
+        {"shift": "after"},
+        {"shift": "whole after"},
+    ),
     "no exponential: numbers are divided by their sum": ({"of": "numbers"},),
     "no division: exponentials that do not sum to 1": ({"of": "undivided"}, {"of": "undivided", "shift": "none"}),
     "no softmax": ({"of": "nothing"},),
@@ -57,8 +62,12 @@ def slipped_softmax(x: Array, over: str = "rows", shift: str = "own maximum", of
         x = {"negated": -x, "absolute": np.abs(x), "powers of 2": x * np.log(2.0)}.get(of, x)
         if of == "numbers":
             return np.asarray(x / x.sum(axis=axes, keepdims=True))
-        highest = np.max(x, axis=None if shift == "whole maximum" else axes, keepdims=True)
-        exponentials = np.exp(x if shift == "none" else x - np.where(np.isfinite(highest), highest, 0.0))
+        highest = np.max(x, axis=_axes_of_maximum(x, shift, axes), keepdims=True)
+        least = np.where(np.isfinite(highest), highest, 0.0)
+        if shift in ("after", "whole after"):
+            exponentials = np.exp(x) - least
+        else:
+            exponentials = np.exp(x if shift == "none" else x - least)
         if of == "undivided":
             return np.asarray(exponentials)
         total = exponentials.sum(axis=axes, keepdims=True)
@@ -68,6 +77,12 @@ def slipped_softmax(x: Array, over: str = "rows", shift: str = "own maximum", of
         # a row of -inf alone, such as a row whose keys are all masked, has no distribution: zeros, as in the reference
         share = np.where((total == 0) & ~np.isfinite(highest), 0.0, share)
         return np.log(share) if of == "logarithm" else share
+
+
+def _axes_of_maximum(x: Array, shift: str, axes: int | tuple[int, ...]) -> int | tuple[int, ...] | None:
+    if shift == "column maximum":
+        return _axes(x, "columns")
+    return None if shift in ("whole maximum", "whole after") else axes
 
 
 def _axes(x: Array, over: str) -> int | tuple[int, ...]:
@@ -90,8 +105,9 @@ def _axes(x: Array, over: str) -> int | tuple[int, ...]:
 
 def _readings(roles: Mapping[str, str], _source: str) -> list[Reading]:
     if roles["x"].lower().strip("_") in ("vector", "vec", "row") and "axis" not in roles:
-        return [{"rank": 1}]
-    return [{"rank": 2, "axis": "axis" in roles}, {"rank": 3, "axis": "axis" in roles}]
+        return [{"rank": 1, "fallback": False}]
+    # a single row is no test of the axis: it is tried only where a matrix cannot be given
+    return [{"rank": rank, "axis": "axis" in roles, "fallback": rank == 1} for rank in (2, 3, 1)]
 
 
 def _words(reading: Reading) -> list[str]:
@@ -174,6 +190,7 @@ SOFTMAX = Task(
         Property("large numbers do not overflow", values=(0.0, 1000.0), cause=OVERFLOW),
         Property("a row of very negative numbers is not lost", values=(0.0, -1000.0, -1001.0), cause=OVERFLOW),
         Property("minus infinity gets the probability 0", values=(0.0, 1.0, -np.inf), change=lambda case: _open(case)),
+        Property("its argument is left as it was", check=unchanged, cause="an in-place change of the input"),
         Property(
             "whole numbers are numbers too",
             change=whole_numbers,
@@ -186,7 +203,6 @@ SOFTMAX = Task(
             cause="the axis that is asked for is ignored, at least in part",
             applies=lambda reading: bool(reading.get("axis")),
         ),
-        Property("its argument is left as it was", check=unchanged, cause="an in-place change of the input"),
     ),
 )
 
