@@ -151,7 +151,7 @@ def test_attention_is_drawn_as_lines_between_words(visit: Visit, client: Any) ->
     visitor.chooses("head", 1)
     figure = page.locator(".as-lines")
     strong = sum(weight >= 0.01 for row in weights for weight in row)
-    assert figure.locator("path").count() == strong
+    expect(figure.locator("path")).to_have_count(strong)
     figure.locator("svg").focus()
     for key in ("ArrowDown", "ArrowDown"):
         page.keyboard.press(key)
