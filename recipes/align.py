@@ -17,6 +17,7 @@ from pathlib import Path
 from pellucid.decode.engines.ctranslate2.convert import convert
 from pellucid.evaluation.alignment import accuracy, choose, known_pairs, weigh
 from pellucid.model_directory import ModelDirectory
+from pellucid.model_directory.checksums import write_checksums
 from pellucid.text.languages import Languages
 from pellucid.text.readers.files import opened
 
@@ -39,6 +40,7 @@ def align(path: Path, sides: tuple[Path, Path], direction: Languages) -> None:
     print(f"{chosen}: right in {found:.1%} of the links they were chosen on, {accuracy(weights[1::2], chosen):.1%} of")
     print(f"the others ({links:,} links in {len(weights):,} pairs)")
     chosen.save(directory.path)
+    write_checksums(directory.path)
     if directory.converted().is_dir():
         convert_shipped(ModelDirectory(directory.path))
 

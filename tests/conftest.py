@@ -16,6 +16,7 @@ from hypothesis import settings
 from safetensors.numpy import save_file
 
 from pellucid.config import ModelConfig, TrainConfig
+from pellucid.model_directory.checksums import write_checksums
 from pellucid.model_directory.length_limit import DEFAULT, save_length_limit
 from pellucid.model_directory.shapes import weight_shapes
 from pellucid.text.language_identifier import LanguageIdentifier
@@ -124,6 +125,7 @@ def number_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("PELLUCID_CACHE", str(folder / "cache"))
         run = pellucid.train(data, folder / "run", model.changed(norm_place="pre"), train)
     save_length_limit(run.model, DEFAULT)  # it learned from short texts, and tests give it long ones whole
+    write_checksums(run.model)
     return run.model
 
 

@@ -17,7 +17,9 @@ from pellucid.config import ModelConfig
 from pellucid.errors import UserError
 from pellucid.model_directory.alignment_heads import FILE as ALIGNMENT
 from pellucid.model_directory.alignment_heads import AlignmentHeads
+from pellucid.model_directory.checksums import CARD, Checksums, write_checksums
 from pellucid.model_directory.find import find_model
+from pellucid.model_directory.length_limit import FILE as LENGTH_LIMIT
 from pellucid.model_directory.length_limit import load_length_limit, save_length_limit
 from pellucid.model_directory.shapes import weight_shapes
 from pellucid.model_directory.vocabulary_restriction import FILE as RESTRICTION
@@ -27,7 +29,7 @@ from pellucid.storage import content_hash, new_directory
 from pellucid.text.language_identifier import LanguageIdentifier
 from pellucid.text.tokenizer import Tokenizers
 
-CARD, LANGUAGES, CONVERTED = "README.md", "languages.json", "ctranslate2"
+LANGUAGES, CONVERTED, TOKENIZERS = "languages.json", "ctranslate2", "tokenizer*.json"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Metadata:
 
 
 class ModelDirectory:
-    """The model in a directory. Each file is read and checked when it is first needed, and read once.
+    """The model in a directory. Each file is read and checked when it is first needed, and read once. Checked means:
+    it is what the checksums of the directory say, if it has any, and its content can be used.
 
     `weights_file` is another file of weights in it, such as a snapshot of the training.
     """
@@ -77,6 +80,7 @@ class ModelDirectory:
             write_weights(draft, config, weights)
             metadata.write(draft)
             (draft / CARD).write_text(card, encoding="utf-8")
+            write_checksums(draft)
         return cls(path)
 
     @property
@@ -86,33 +90,44 @@ class ModelDirectory:
         return path.parent.name if path.name == "model" else path.name
 
     @cached_property
+    def _checksums(self) -> Checksums:
+        return Checksums(self.path)
+
+    @cached_property
     def config(self) -> ModelConfig:
+        self._checksums.verify(CONFIG)
         return read_config(self.path)
 
     def weights(self) -> dict[str, NDArray[np.floating]]:
         """Name -> array, checked against the config. They are read at each call: whoever needs them keeps them."""
+        self._checksums.verify(self.weights_file)
         return read_weights(self.path, self.config, self.weights_file)
 
     @cached_property
     def tokenizers(self) -> Tokenizers:
+        self._checksums.verify(TOKENIZERS)
         return Tokenizers.load(self.path)
 
     @cached_property
     def languages(self) -> LanguageIdentifier:
+        self._checksums.verify(LANGUAGES)
         return LanguageIdentifier.load(self.path / LANGUAGES)
 
     @cached_property
     def restriction(self) -> VocabularyRestriction:
+        self._checksums.verify(RESTRICTION)
         return VocabularyRestriction.load(self.path, self.tokenizers)
 
     @cached_property
     def length_limit(self) -> int:
         """Maximum tokens of a source sentence; a longer one is cut where it is translated."""
+        self._checksums.verify(LENGTH_LIMIT)
         return load_length_limit(self.path)
 
     @cached_property
     def alignment(self) -> AlignmentHeads:
         """The heads that say which source words a target word translates."""
+        self._checksums.verify(ALIGNMENT)
         return AlignmentHeads.load(self.path, self.config)
 
     @property
@@ -142,7 +157,7 @@ class ModelDirectory:
     def fingerprint(self) -> str:
         """A hash of config, weights, tokenizers, vocabulary restriction and alignment heads. It is computed anew at
         each call, so that another model in the same place is noticed."""
-        texts = [path for pattern in ("tokenizer*.json", RESTRICTION, ALIGNMENT) for path in self.path.glob(pattern)]
+        texts = [path for pattern in (TOKENIZERS, RESTRICTION, ALIGNMENT) for path in self.path.glob(pattern)]
         try:
             return content_hash(sorted([self.path / CONFIG, self.path / self.weights_file, *texts]))[:32]
         except OSError as error:

@@ -117,6 +117,8 @@ def _run(run: Run, settings: Settings, data: Data, display: Display | None, grou
     batches = data.epoch_batches(settings.train, epoch=0)
     count, share = counted(len(batches), "batch", "batches"), 100 * real_share(data.corpus, batches)
     display.note(f"{data.report}\n{count} per epoch, {share:.1f}% real tokens")
+    if training.checkpoints.damage:
+        display.note(f"{training.checkpoints.damage}; the checkpoint before it is used")
     if progress.step:
         display.note(f"resuming from step {progress.step:,}")
     if not progress.finished:

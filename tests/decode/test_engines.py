@@ -22,6 +22,7 @@ from pellucid.decode.hypotheses import Hypothesis, Sentence, StoppedError, searc
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.alignment_heads import AlignmentHeads
+from pellucid.model_directory.checksums import write_checksums
 from pellucid.reference import Transformer
 from pellucid.reference.taps import recording
 from pellucid.text.batch import shifted
@@ -352,6 +353,7 @@ def test_a_damaged_converted_model_is_reported_with_its_place(make_model: MakeMo
     convert(ModelDirectory(directory), directory / "ctranslate2", "int8")
     whole = (directory / "ctranslate2" / "model.bin").read_bytes()
     (directory / "ctranslate2" / "model.bin").write_bytes(whole[:100])
+    write_checksums(directory / "ctranslate2")  # without, it would be made anew
     with pytest.raises(UserError, match="delete it"):
         opened(directory, "ctranslate2", None).search(sentences(1), DecodeConfig())
 

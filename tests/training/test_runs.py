@@ -18,6 +18,7 @@ import pellucid
 from pellucid.config import TrainConfig
 from pellucid.decode.translator import load
 from pellucid.errors import UserError
+from pellucid.model_directory.checksums import write_checksums
 from pellucid.model_directory.length_limit import load_length_limit, save_length_limit
 from pellucid.model_directory.vocabulary_restriction import UNTAGGED, VocabularyRestriction
 from pellucid.text.batch import Batch
@@ -39,7 +40,7 @@ def test_run_directory_is_as_promised(trained: Run) -> None:
         p.name for p in trained.directory.iterdir()
     }
     names = {p.name for p in trained.model.iterdir()}
-    files = {"config.json", "tokenizer.json", "model.safetensors", "README.md"}
+    files = {"config.json", "tokenizer.json", "model.safetensors", "README.md", "SHA256SUMS"}
     assert names == files | {"languages.json", "target_tokens.json", "limits.json"}
     steps = [entry for entry in trained.history() if "loss" in entry]
     assert [entry["step"] for entry in steps] == list(range(1, 25))
@@ -208,6 +209,7 @@ def test_a_fine_tuned_run_goes_on_without_the_model_it_started_from(
     base = tmp_path / "base"
     shutil.copytree(trained.model, base)
     save_length_limit(base, 777)
+    write_checksums(base)
     tuned = Settings.of(
         {"data": settings.data.to_dict() | {"start_from": str(base)}, "train": settings.train.to_dict()}
     )

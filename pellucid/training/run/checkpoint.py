@@ -8,14 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save
 from torch import Tensor
 
 from pellucid.errors import UserError
-from pellucid.storage import write_file
 from pellucid.training.run.directory import WRITE_REMEDY
 from pellucid.training.run.progress import Progress
+from pellucid.training.run.tensor_file import read_tensors, write_tensors
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,8 @@ class Checkpoint:
 class Checkpoints:
     """The folder of a run's checkpoints.
 
-    `last.safetensors` is the whole state, and `previous.safetensors` the one before it, should the last be damaged.
+    `last.safetensors` is the whole state, and `previous.safetensors` the one before it, which is loaded if the last is
+    damaged.
     `step-N.safetensors` are weights alone; those of the last `averaged` steps are averaged at the end. They are written
     before the state of their step, so that none are missing when a run is resumed.
     `best.safetensors` are the weights with the lowest validation loss.
@@ -43,6 +42,7 @@ class Checkpoints:
         self.directory, self.averaged = directory, averaged
         names = ("last", "previous", "best")
         self._last, self._previous, self._best = (directory / f"{name}.safetensors" for name in names)
+        self.damage = ""  # what is wrong with the last checkpoint, if the one before it was loaded
 
     def save(self, checkpoint: Checkpoint, averaged: bool) -> None:
         """Save the state, and with `averaged` the weights for the average (not when a signal stops the run)."""
@@ -58,31 +58,23 @@ class Checkpoints:
         }
         new = self.directory / "new.safetensors"
         _write(new, tensors, about)
-        if self._last.exists():
+        if self._last.exists() and not self.damage:
             self._last.replace(self._previous)
         new.replace(self._last)
+        self.damage = ""
         for old in self.averaged_files()[: -self.averaged]:
             old.unlink()
 
     def load(self) -> Checkpoint | None:
-        """The last state, or the previous one if the last was deleted, or None if there is neither."""
-        path = next((path for path in (self._last, self._previous) if path.exists()), None)
-        if path is None:
-            return None
-        try:
-            with safe_open(path, framework="pt") as file:
-                about = file.metadata()
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            progress = Progress(**json.loads(about["progress"]))
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-            spare = path == self._last and self._previous.exists()
-            remedy = "delete it, and --resume continues from the previous checkpoint" if spare else "start a new run"
-            raise UserError(f"cannot be read: {error}", str(path), f"the file is damaged: {remedy}") from None
-        groups: dict[str, dict[str, Tensor]] = {"weights": {}, "optimizer": {}, "ema": {}}
-        for full_name, value in tensors.items():
-            group, _, name = full_name.partition("/")
-            groups[group][name] = value
-        return Checkpoint(progress, int(about["threads"]), about["data"], *groups.values())
+        """The last state, or the one before it if the last is damaged or was deleted; None if there is neither."""
+        if self._last.exists():
+            try:
+                return _load(self._last)
+            except UserError as error:
+                if not self._previous.exists():
+                    raise
+                self.damage = "; ".join(f"{problem.where}: {problem.what}" for problem in error.problems)
+        return _load(self._previous) if self._previous.exists() else None
 
     def averaged_files(self) -> list[Path]:
         """The files of the weights for the average, oldest first."""
@@ -116,18 +108,27 @@ class Checkpoints:
                 path.unlink()
 
 
-def _write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    write_file(path, save(plain, metadata), WRITE_REMEDY)
+def _load(path: Path) -> Checkpoint:
+    remedy = "the file is damaged: begin a new run"
+    tensors, about = read_tensors(path, remedy)
+    groups: dict[str, dict[str, Tensor]] = {"weights": {}, "optimizer": {}, "ema": {}}
+    try:
+        for full_name, value in tensors.items():
+            group, _, name = full_name.partition("/")
+            groups[group][name] = value
+        progress = Progress(**json.loads(about["progress"]))
+        return Checkpoint(progress, int(about["threads"]), about["data"], *groups.values())
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"cannot be read: {error!r}", str(path), remedy) from None
+
+
+def _write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
+    write_tensors(path, tensors, metadata or {}, WRITE_REMEDY)
 
 
 def _read(path: Path) -> dict[str, Tensor]:
     """Weights for the average, or of the best step, without which the model can still be made."""
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        remedy = "the file is damaged: delete it, then --resume"
-        raise UserError(f"cannot be read: {error}", str(path), remedy) from None
+    return read_tensors(path, "the file is damaged: delete it, then --resume")[0]
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:

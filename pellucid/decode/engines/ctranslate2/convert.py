@@ -20,13 +20,14 @@ from pellucid.decode.engines import ComputeType
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.alignment_heads import AlignmentHeads
+from pellucid.model_directory.checksums import intact, write_checksums
 from pellucid.storage import new_directory
 from pellucid.text.tokenizer import SPECIALS, Tokenizer
 
 Weights = Mapping[str, NDArray[np.floating]]
 
 STEPS = 64  # of an int8 weight on either side of 0
-VERSION = 5  # raised when the same weights are to be converted anew
+VERSION = 6  # raised when the same weights are to be converted anew
 FINGERPRINT = "weights.txt"  # the fingerprint of the model that was converted, and the version of the conversion
 POSITIONS = 2048  # rows of an exported position table: 4 MB at d_model 512
 
@@ -53,16 +54,17 @@ def convert(directory: ModelDirectory, out: Path, compute_type: ComputeType, lan
     spec.optimize()  # equal matrices are stored once
     if compute_type == "int8":
         _quantise(spec)
-    with new_directory(out) as draft:
+    with new_directory(out, keep=lambda existing, _draft: intact(existing)) as draft:
         spec.save(str(draft))
         (draft / FINGERPRINT).write_text(_mark(directory.fingerprint()), encoding="utf-8")
+        write_checksums(draft)
 
 
 def is_made_of(converted: Path, fingerprint: str) -> bool:
-    """Whether a converted model was made of the model with that fingerprint by this version of the conversion; one
-    that does not say so was not."""
+    """Whether a converted model was made of the model with that fingerprint by this version of the conversion, and is
+    undamaged; one that does not say so was not."""
     path = converted / FINGERPRINT
-    return path.is_file() and path.read_text(encoding="utf-8") == _mark(fingerprint)
+    return intact(converted) and path.is_file() and path.read_text(encoding="utf-8") == _mark(fingerprint)
 
 
 def _mark(fingerprint: str) -> str:

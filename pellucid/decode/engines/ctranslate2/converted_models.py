@@ -58,13 +58,13 @@ class ConvertedModels:
 
     def _translator(self, language: str | None, fingerprint: str) -> Any:
         shipped = self._directory.converted(language)
-        if self._compute_type is None and (shipped / "model.bin").is_file() and is_made_of(shipped, fingerprint):
+        if self._compute_type is None and is_made_of(shipped, fingerprint):
             return self._load(shipped)
         compute_type = self._compute_type or "int8"
         name = "-".join([fingerprint, compute_type, str(VERSION), *([language] if language else [])])
         path = cache_directory() / "ctranslate2" / name
         try:
-            if not path.is_dir():
+            if not is_made_of(path, fingerprint):
                 convert(self._directory, path, compute_type, language)
         except StorageError:  # where nothing can be kept, it is made each time
             with tempfile.TemporaryDirectory() as folder:
