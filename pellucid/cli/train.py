@@ -29,6 +29,9 @@ def train(
     set_: Changes = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="run directory to create")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="DIR", help="run directory to continue")] = None,
+    auto_resume: Annotated[
+        bool, typer.Option("--auto-resume", help="continue the run in --out if there is one, with its own settings")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show the plan and exit without training")] = False,
 ) -> None:
     """Train a model on your own pairs of text. A run without any limit ends after 30 minutes.
@@ -41,7 +44,7 @@ def train(
     from pellucid.training.run.settings import gather
 
     if resume is not None:
-        if data or start or out or config or dry_run:
+        if data or start or out or config or dry_run or auto_resume:
             remedy = "a run keeps its settings"
             raise UserError("takes only --minutes, and --set with keys of [train]", "--resume", remedy)
         resume_run(Run(resume), limits | parse_settings(set_ or []))
@@ -51,10 +54,10 @@ def train(
     if dry_run:
         from pellucid.terminal.plan import print_plan
 
-        if out is not None:
+        if out is not None and not auto_resume:
             Run(out).check_new()
         print_plan(settings)
     elif out is None:
         raise UserError("no run directory given", "--out", "add --out runs/NAME")
     else:
-        start_run(Run(out), settings)
+        start_run(Run(out), settings, auto_resume=auto_resume)

@@ -38,6 +38,7 @@ from pellucid.training.run.settings import DataArgument
 from pellucid.training.run.summary import draw_curves, training_rows
 from pellucid.training.runtime.device import Device
 from pellucid.training.runtime.process_group import ProcessGroup, process_group
+from pellucid.training.runtime.shards import mixed_seed
 from pellucid.training.runtime.signals import stop_signals
 from pellucid.training.schedule import learning_rate
 from pellucid.training.snapshots import SnapshotSchedule, save_snapshot
@@ -62,12 +63,15 @@ def train(
     return start_run(Run(out), Settings.of_arguments(data, model, train, start_from), display)
 
 
-def start_run(run: Run, settings: Settings, display: Display | None = None) -> Run:
-    """Begin a run, and train until its budget is spent or a signal stops it."""
+def start_run(run: Run, settings: Settings, display: Display | None = None, auto_resume: bool = False) -> Run:
+    """Begin a run, and train until its budget is spent or a signal stops it. With `auto_resume`, a run that is there
+    is resumed instead, with its own settings."""
     Device.of(settings.train)  # a missing device is reported before any work is done
     settings = settings.absolute()
     check_budget(settings)
     with process_group(settings.model, settings.train) as group:
+        if auto_resume and group.broadcast(run.exists)[0]:
+            return _resume(run, run.settings(), {}, display, group)
         if group.is_main:
             run.check_new()
         with group.local_main_first():  # before the directory is made: an error in the pairs leaves nothing behind
@@ -84,11 +88,15 @@ def start_run(run: Run, settings: Settings, display: Display | None = None) -> R
 
 def resume_run(run: Run, changes: dict[str, Any] | None = None, display: Display | None = None) -> Run:
     """Resume a run from its last checkpoint. `changes` to its TrainConfig may extend the budget."""
-    settings = run.settings()
+    settings = changed_settings(run.settings(), changes or {})
+    with process_group(settings.model, settings.train) as group:
+        return _resume(run, settings, changes or {}, display, group)
+
+
+def _resume(run: Run, settings: Settings, changes: dict[str, Any], display: Display | None, group: ProcessGroup) -> Run:
     if not run.checkpoints.exists():
         raise UserError("is missing", str(run.checkpoints), "restore it, or begin a new run with another --out")
-    settings = changed_settings(settings, changes or {})
-    with process_group(settings.model, settings.train) as group, run.locked() if group.is_main else nullcontext():
+    with run.locked() if group.is_main else nullcontext():
         with group.local_main_first():
             data = prepare_data(settings, tokenizers_from=run.checkpoints)
         if changes and group.is_main:
@@ -191,7 +199,7 @@ def update(training: Training, batches: list[Batch]) -> tuple[float, float]:
             return batch_loss(model, batch, config.label_smoothing, config.r_drop)
 
     for index, batch in enumerate(batches):
-        seed = _mix(config.seed, progress.step, group.batch_number(index))
+        seed = mixed_seed(config.seed, progress.step, group.batch_number(index))
         torch.manual_seed(seed)  # of dropout on a GPU; on a CPU each shard has a generator
         loss, gradients = training.shards.gradients(loss_of, parameters, batch, seed, 1 / count)
         own_loss += loss
@@ -216,14 +224,6 @@ def update(training: Training, batches: list[Batch]) -> tuple[float, float]:
         for name, value in model.weights().items() if training.ema else ():
             training.ema[name].lerp_(value, 1.0 - config.ema)
     return total_loss / count, rate
-
-
-def _mix(*numbers: int) -> int:
-    """One well-spread seed from several numbers."""
-    mixed = 0
-    for number in numbers:
-        mixed = ((mixed ^ number) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % 2**63
-    return mixed
 
 
 def _report_step(training: Training, display: Display, loss: float, rate: float, speed: float) -> None:

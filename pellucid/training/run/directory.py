@@ -33,6 +33,11 @@ class Run:
         return f"Run({str(self.directory)!r})"
 
     @property
+    def exists(self) -> bool:
+        """Whether a run has begun here."""
+        return (self.directory / CONFIG).exists()
+
+    @property
     def model(self) -> Path:
         """The model directory, which exists once the run has ended."""
         return self.directory / "model"
@@ -74,8 +79,8 @@ class Run:
 
     def check_new(self) -> None:
         """Raise an error if no run can begin here."""
-        if (self.directory / CONFIG).exists():
-            remedy = f"continue it with --resume {self.directory}, or choose another --out"
+        if self.exists:
+            remedy = f"continue it with --resume {self.directory} or --auto-resume, or choose another --out"
             raise UserError("there is a run already", str(self.directory), remedy)
         files = (
             self.model,
@@ -99,7 +104,7 @@ class Run:
 
     def settings(self) -> Settings:
         """Read config.toml."""
-        if not (self.directory / CONFIG).exists():
+        if not self.exists:
             raise UserError("there is no run here", str(self.directory), "give the --out of an earlier train")
         tables = read_toml(self.directory / CONFIG)
         if "data" not in tables:

@@ -16,6 +16,8 @@ from typing import TypeVar
 
 import torch
 from torch import distributed
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 from torch.nn import Parameter
 
 from pellucid.config import ModelConfig, TrainConfig
@@ -111,11 +113,19 @@ def process_group(model: ModelConfig, train: TrainConfig) -> Iterator[ProcessGro
     _check(model, train, world_size, local_world_size, on_gpus)
     if on_gpus:
         torch.cuda.set_device(local_rank)
-    distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=TIMEOUT)
+    backend = "nccl" if on_gpus else "gloo"
+    distributed.init_process_group(backend, store=_own_store(), rank=rank, world_size=world_size, timeout=TIMEOUT)
     yield ProcessGroup(rank, world_size, local_rank, local_world_size, "cuda" if on_gpus else "cpu")
     # Not after an error: destroying the group may itself wait for the other processes, which are waiting elsewhere. The
     # process ends with its error instead, and torchrun ends the others.
     distributed.destroy_process_group()
+
+
+def _own_store() -> PrefixStore:
+    """The store in which the processes find each other. After a restart torchrun gives them the one they had before,
+    in which the addresses of the dead processes still are: so each start has its own part of it."""
+    store, _, _ = next(rendezvous("env://", timeout=TIMEOUT))
+    return PrefixStore(f"start-{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
 
 
 def _check(model: ModelConfig, train: TrainConfig, world_size: int, local_world_size: int, on_gpus: bool) -> None:
@@ -133,5 +143,10 @@ def _check(model: ModelConfig, train: TrainConfig, world_size: int, local_world_
     if model.norm == "batch" and world_size > 1:
         what = "each process would have running statistics of its own"
         problems.append(Problem(what, "norm", "choose 'layer' or 'rms', or train with one process"))
+    restarts = int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0"))
+    shared = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    if restarts and shared and local_world_size < world_size:  # each machine counts its restarts for itself
+        what = "restarted processes on several machines would wait for those that died"
+        problems.append(Problem(what, "--max-restarts", "set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 for torchrun"))
     if problems:
         raise UserError(problems)

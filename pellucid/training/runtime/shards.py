@@ -55,3 +55,11 @@ class Shards:
 def _sum(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     """None is the gradient of a parameter that the loss does not depend on."""
     return second if first is None else first if second is None else first + second
+
+
+def mixed_seed(*numbers: int) -> int:
+    """One well-spread seed from several numbers."""
+    mixed = 0
+    for number in numbers:
+        mixed = ((mixed ^ number) * 0x9E3779B97F4A7C15 + 0x7F4A7C15) % 2**63
+    return mixed

@@ -78,6 +78,48 @@ def test_a_run_of_two_processes_is_one_run_and_goes_on_with_one(settings: Settin
     assert run.model.exists()
 
 
+def test_after_the_death_of_a_process_a_run_goes_on_to_the_same_weights(settings: Settings, tmp_path: Path) -> None:
+    train = settings.train.changed(accumulate=2, device="cpu")
+    (tmp_path / "settings.toml").write_text(replace(settings, train=train).to_toml(), encoding="utf-8")
+    words = ["train", "--config", str(tmp_path / "settings.toml"), "--auto-resume", "--out"]
+    launch("-m", "pellucid", *words, str(tmp_path / "undisturbed"))
+    died = tmp_path / "died"
+    killer = f"""
+import os, signal, sys
+from pathlib import Path
+from pellucid.cli import main
+from pellucid.training import loop
+
+real = loop.update
+def update(training, batches):
+    if training.progress.step == 13 and training.group.rank == 1 and not Path({str(died)!r}).exists():
+        Path({str(died)!r}).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(training, batches)
+loop.update = update
+sys.argv = ["pellucid", *sys.argv[1:]]
+main()
+"""
+    (tmp_path / "killer.py").write_text(killer, encoding="utf-8")
+    done = launch("--max-restarts", "1", str(tmp_path / "killer.py"), *words, str(tmp_path / "run"))
+    assert died.exists()
+    assert "resuming from step" in done.stderr
+    weights = [(tmp_path / name / "model/model.safetensors").read_bytes() for name in ("run", "undisturbed")]
+    assert weights[0] == weights[1]
+
+
+def test_restarts_on_several_machines_are_refused_where_they_would_hang(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched = {"TORCHELASTIC_RUN_ID": "x", "RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+    launched |= {"TORCHELASTIC_MAX_RESTARTS": "2", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    for name, value in launched.items():
+        monkeypatch.setenv(name, value)
+    match = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"
+    with pytest.raises(UserError, match=match), process_group(ModelConfig(), settings.train.changed(accumulate=2)):
+        pass
+
+
 def test_an_error_of_one_process_ends_both(settings: Settings, tmp_path: Path) -> None:
     train = settings.train.changed(accumulate=2, device="cpu")
     (tmp_path / "settings.toml").write_text(replace(settings, train=train).to_toml(), encoding="utf-8")
