@@ -15,6 +15,11 @@ from pellucid.text.pair import Pair
 from pellucid.text.readers.files import opened
 
 READ_BYTES = 1 << 16
+# Bounds, so that no file can fill the memory, whatever it was compressed to.
+MOST_CHARACTERS = 1_000_000  # of one text
+MOST_TEXTS = 200  # of one unit, in all its languages; each of one side is paired with each of the other
+MOST_LANGUAGES = 1_000
+MOST_BYTES = 1 << 20  # of one tag
 # Elements of a <seg> that hold codes of the original document, not words. <hi> holds words and is kept.
 CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 
@@ -73,6 +78,7 @@ class _Reader:
         self._unit: Unit | None = None
         self._language = ""
         self._text: list[str] | None = None  # of the open <seg>
+        self._characters_read = 0  # in it
         self._codes = 0  # open elements of CODES
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
@@ -83,12 +89,14 @@ class _Reader:
         self._parser.SkippedEntityHandler = self._refuse_entity
 
     def units(self) -> Iterator[Unit]:
-        some = False
+        read = 0
         with opened(self.path) as file:
             while chunk := file.read(READ_BYTES):
                 yield from self._parsed(chunk, last=False)
-                some = True
-        if not some:
+                read += len(chunk)
+                if read - self._parser.CurrentByteIndex > MOST_BYTES:
+                    self._refuse(f"a tag of more than {MOST_BYTES:,} bytes")
+        if not read:
             raise UserError("the file is empty", str(self.path), "leave it out or give the right one")
         yield from self._parsed(b"", last=True)
 
@@ -118,8 +126,12 @@ class _Reader:
             if not self._language:
                 raise UserError("a <tuv> without xml:lang", self._place, "give each text its language")
             self.languages[self._language] = None
+            if len(self.languages) > MOST_LANGUAGES:
+                self._refuse(f"more than {MOST_LANGUAGES:,} languages")
         elif name == "seg":
-            self._text = []
+            self._text, self._characters_read = [], 0
+            if self._unit and len(self._unit.texts) >= MOST_TEXTS:
+                self._refuse(f"a unit of more than {MOST_TEXTS:,} texts")
         elif name == "header":
             self.source_language = attributes.get("srclang", "")
 
@@ -136,6 +148,12 @@ class _Reader:
     def _characters(self, text: str) -> None:
         if self._text is not None and not self._codes:
             self._text.append(text)
+            self._characters_read += len(text)
+            if self._characters_read > MOST_CHARACTERS:
+                self._refuse(f"a text of more than {MOST_CHARACTERS:,} characters")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise UserError(what, self._place, "no translation memory needs that: check the file")
 
     def _refuse_entity(self, name: str, *_: object) -> NoReturn:
         """An entity of its own can blow a small file up to gigabytes; one that is never declared would lose text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tracemalloc
 from pathlib import Path
 
@@ -120,3 +121,27 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 12 * READ_BYTES
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (["<tu><tuv xml:lang='en'><seg>", *["x" * 10_000] * 10_000], "a text of more than 1,000,000 characters"),
+        (["<tu>", *["<tuv xml:lang='en'><seg>a</seg></tuv>"] * 100_000], "a unit of more than 200 texts"),
+        ([f"<tu><tuv xml:lang='x-{n}'><seg>a</seg></tuv></tu>" for n in range(50_000)], "more than 1,000 languages"),
+        (["<tu><tuv xml:lang='", *["x" * 10_000] * 10_000], "a tag of more than 1,048,576 bytes"),
+        (["<!-- ", *["x" * 10_000] * 10_000], "a tag of more than 1,048,576 bytes"),
+    ],
+)
+def test_no_file_can_fill_the_memory(tmp_path: Path, content: list[str], expected: str) -> None:
+    path = tmp_path / "bomb.tmx.gz"
+    with gzip.open(path, "wt", encoding="utf-8", compresslevel=1) as file:
+        file.writelines(["<?xml version='1.0'?><tmx><header srclang='en'/><body>", *content])
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match=rf"bomb.tmx.gz:1: {expected} \(no translation memory"):
+            list(tmx(path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20  # long before the end of its hundred million characters
