@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable
-from math import cos
+from math import cos, tan
 
 import numpy as np
 import pytest
+import torch
+from torch.nn import functional
 
+from pellucid.config import ModelConfig
 from pellucid.labs import Result, committed
 from pellucid.labs import embeddings as embeddings_lab
 from pellucid.labs import order as order_lab
 from pellucid.labs import positions as positions_lab
+from pellucid.nn import Transformer
+from pellucid.nn.taps import attach
 from pellucid.text.tokenizer import END, START
 
 Quick = Callable[..., Result]
@@ -70,8 +76,6 @@ def test_letters_to_copy_are_their_own_translation() -> None:
 
 def test_a_model_that_knows_the_answer_has_them_all_right() -> None:
     """A stand-in that repeats its source is always right; one that always predicts the first letter is so by chance."""
-    import torch
-    from torch.nn import functional
 
     def copying(source: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
         return functional.one_hot(source, 4 + positions_lab.LETTERS)
@@ -88,3 +92,17 @@ def test_the_criterion_of_positions(twice: float, outcome: str, quick: Quick) ->
     data = copy.deepcopy(quick("positions").data)
     data["right"]["sinusoidal"] = [[1.0, 1.0, 1.0, twice, 0.1, 0.1]]
     assert positions_lab.decide(data).outcome == outcome
+
+
+def test_the_tangent_takes_the_place_of_the_sine_alone() -> None:
+    model = Transformer(ModelConfig(vocabulary=16, d_model=8, heads=2, feed_forward=8), seed=1)
+    positions_lab.use_tangents(model, 30)
+    ids, real = torch.full((1, 30), 5), torch.ones((1, 30), dtype=torch.bool)
+    with attach(model, "*.input.position") as found, torch.inference_mode():
+        model.eval()(ids, real, ids, real)
+    for stack in ("encoder", "decoder"):
+        position = found[f"{stack}.input.position"][0].numpy()
+        for place, pair in itertools.product((0, 1, 2, 29), range(4)):
+            angle = place / 10000 ** (2 * pair / 8)
+            assert position[place, 2 * pair] == pytest.approx(tan(angle), rel=1e-4)
+            assert position[place, 2 * pair + 1] == pytest.approx(cos(angle), abs=1e-6)
