@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -94,6 +96,19 @@ def test_html_keeps_its_tags(shared: Any, translator: Translator) -> None:
     assert answer["translatedText"] == [wanted, "<br>"]
     assert all(text.endswith('</b><script>the("cat")</script><!-- the cat -->') for text in answer["alternatives"][0])
     assert answer["alternatives"][1] == []
+
+
+def test_a_sentence_with_tags_is_translated_whole(shared: Any, translator: Translator) -> None:
+    request = {**EN_DE, "format": "html", "alternatives": 2}
+    answer = shared.post("/translate", {"q": "<p>the <b>cat</b> &amp; <i>a dog</i></p>", **request}).json
+    plain = translator.translate("the cat & a dog", "en", "de", n_best=3, beam=5)
+    assert isinstance(plain, Translation)
+    for found, wanted in (
+        (answer["translatedText"], plain),
+        *zip(answer["alternatives"], plain.alternatives, strict=False),
+    ):
+        assert unescape(re.sub(r"<[^>]*>", "", found)) == wanted.text
+        assert sorted(re.findall(r"<[^>]*>", found)) == sorted(["<p>", "<b>", "</b>", "<i>", "</i>", "</p>"])
 
 
 def escaped(text: str) -> str:

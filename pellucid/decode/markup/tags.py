@@ -20,12 +20,24 @@ BREAKING = frozenset({
     "thead", "title", "tr", "track", "ul", "video",
 })  # fmt: skip
 
+VOID = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+})  # fmt: skip
+
 
 class Tag(NamedTuple):
     """A tag and its place: how many characters of the text are before it."""
 
     text: str
     place: int
+
+    @property
+    def depth(self) -> int:
+        """By how much what follows lies deeper: 1 after an opening tag, -1 after a closing one."""
+        found = NAME.match(self.text)
+        if found is None or found[2].lower() in VOID or self.text.endswith("/>") or not self.text.endswith(">"):
+            return 0
+        return -1 if found[1] else 1
 
 
 Edit = tuple[int, int, str]
@@ -102,27 +114,26 @@ def nested(tags: Sequence[Tag]) -> list[Node]:
     still_open: list[Node] = []
     places: dict[str, list[int]] = {}  # name -> where in `still_open` elements of that name are
     for tag in tags:
-        found = NAME.match(tag.text)
         name = name_of(tag.text)
-        if found and found[1] and places.get(name):
+        if tag.depth < 0 and places.get(name):
             place = places[name].pop()
             for left in still_open[place + 1 :]:
                 places[name_of(left.start.text)].pop()
             still_open[place].end = tag
-            _stand_alone(still_open[place + 1 :], still_open[place].inside)
+            _never_closed(still_open[place + 1 :], still_open[place].inside)
             del still_open[place:]
             continue
         node = Node(tag)
         (still_open[-1].inside if still_open else top).append(node)
-        if found and not found[1] and not tag.text.endswith("/>") and tag.text.endswith(">"):
+        if tag.depth > 0:
             places.setdefault(name, []).append(len(still_open))
             still_open.append(node)
-    _stand_alone(still_open, top)
+    _never_closed(still_open, top)
     return top
 
 
-def _stand_alone(never_closed: Sequence[Node], siblings: list[Node]) -> None:
+def _never_closed(nodes: Sequence[Node], siblings: list[Node]) -> None:
     """What seemed to be inside of them stands beside them."""
-    for node in never_closed:
+    for node in nodes:
         siblings += node.inside
         node.inside = []

@@ -9,12 +9,11 @@ from html.parser import HTMLParser
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple, Self
 
-from pellucid.decode.markup.tags import BREAKING, Tag, name_of, put_back, take_out
+from pellucid.decode.markup.tags import BREAKING, VOID, Tag, name_of, put_back, take_out
 from pellucid.decode.translation import Translation
 
 # Elements whose content is not translated, like that of any element with translate="no".
 UNTRANSLATED = {"script", "style", "code", "kbd", "samp", "var", "math"}
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
 
 class Marked(NamedTuple):

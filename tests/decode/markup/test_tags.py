@@ -46,10 +46,10 @@ def by_stack(source: str) -> int:
     closed = 0
 
     class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: object) -> None:
+        def handle_starttag(self, tag: str, _attrs: object) -> None:
             found.append(tag)
 
-        def handle_startendtag(self, tag: str, attrs: object) -> None:
+        def handle_startendtag(self, tag: str, _attrs: object) -> None:
             pass
 
         def handle_endtag(self, tag: str) -> None:
