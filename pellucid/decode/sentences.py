@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from pellucid.decode.hypotheses import Sentence
+from pellucid.decode.markup.tags import Tag, tag_pieces, take_out
 from pellucid.text.languages import Languages, is_code
 from pellucid.text.tokenizer import END, Tokenizer, Tokenizers
 from pellucid.text.unicode import well_formed
@@ -31,11 +32,18 @@ CHARACTERS_PER_TOKEN = 64  # more than any token has: a text longer than this ti
 
 
 class SourceText(NamedTuple):
-    """A text to translate: its direction, and what its translation must begin with."""
+    """A text to translate: its direction, what its translation must begin with, and tags that were taken out of it."""
 
     text: str
     direction: Languages
     prefix: str = ""
+    tags: tuple[Tag, ...] = ()
+
+
+def take_tags_out(source: SourceText) -> SourceText:
+    """The text without its tags, which are remembered."""
+    text, tags = take_out(tag_pieces(source.text))
+    return source._replace(text=text, tags=tags)
 
 
 class Span(NamedTuple):
@@ -63,7 +71,7 @@ def read_documents(
     """Texts -> sentences of at most `longest` tokens. By default texts in a language are split into sentences."""
     room = longest - bool(tokenizers.source.languages) - 1  # beside the language tag and the end
     pieces = [
-        _pieces(text, language, is_code(language) if split is None else split) for text, (language, _), _ in sources
+        _pieces(text, language, is_code(language) if split is None else split) for text, (language, _), *_ in sources
     ]
     encode = _encoder(tokenizers.source, [piece for each in pieces for piece, translate in each if translate], room)
     both = zip(pieces, sources, strict=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
+from pellucid.decode.markup.tags import Tag, put_back
 from pellucid.decode.sentences import Document
 from pellucid.text.languages import Languages
 
@@ -22,6 +23,12 @@ class Translation:
     source: str | None = None  # language code, as requested or detected
     target: str | None = None
     notes: tuple[str, ...] = ()  # what a reader should know: a sentence that had to be cut
+    tags: tuple[Tag, ...] = ()  # where the tags of the source belong in it
+
+    def with_tags(self) -> Translation:
+        """The translation, and each alternative, with its tags in its text."""
+        others = tuple([each.with_tags() for each in self.alternatives])
+        return replace(self, text=put_back(self.text, self.tags), tags=(), alternatives=others) if self.tags else self
 
 
 class SentenceTranslation(NamedTuple):

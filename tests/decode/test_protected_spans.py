@@ -4,14 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.decode.protected_spans import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS, may_have_address, unmask
+from pellucid.decode.protected_spans import ADDRESSES, ADDRESSES_AND_PLACEHOLDERS, mask, may_have_address, unmask
+from pellucid.decode.sentences import SourceText, take_tags_out
+from pellucid.decode.translation import Translation
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("Hello {name}, you have %d messages", ["{name}", "%d"]),
-        ("<b>bold</b> and <a href='x'>link</a><br/>", ["<b>", "</b>", "<a href='x'>", "</a>", "<br/>"]),
+        ("<b>bold</b> and <a href='x'>link</a><br/>", []),  # tags go where their words go
         ("%1$s of %(total)s, %.2f", ["%1$s", "%(total)s", "%.2f"]),
         ("${home} {{ user.name }} {0} {}", ["${home}", "{{ user.name }}", "{0}", "{}"]),
         ("&nbsp;&#160;&lt;", ["&nbsp;", "&#160;", "&lt;"]),
@@ -36,12 +38,19 @@ def test_what_is_a_placeholder(text: str, found: list[str]) -> None:
     assert may_have_address(text) == bool(addresses)
 
 
-@given(st.lists(st.sampled_from(["{name}", "%s", "<b>", "word", " ", "9001", "7", "www.a.b", "a@b.c"])))
+@given(st.lists(st.sampled_from(["{name}", "%s", "<b>", "</b>", "word", " ", "9001", "7", "www.a.b", "a@b.c"])))
 def test_masks_come_off_and_pieces_are_the_text(parts: list[str]) -> None:
-    text = "".join(parts)
+    source = take_tags_out(SourceText("".join(parts), (None, None)))
+    text = source.text
     kept = ADDRESSES_AND_PLACEHOLDERS
-    masked, stand_ins = kept.mask(text)
-    assert unmask(masked, stand_ins) == text
+    stand_ins = kept.stand_ins(text)
+    masked = mask(source, stand_ins)
+    spans = {number: text[start:end] for start, end, number in stand_ins}
+    restored = unmask(Translation(masked.text, 0.0, (), tags=masked.tags), spans)
+    assert restored.text == text
+    # A tag within a span goes before it.
+    starts = {place: start for start, end, _ in stand_ins for place in range(start, end)}
+    assert restored.tags == tuple(tag._replace(place=starts.get(tag.place, tag.place)) for tag in source.tags)
     assert "".join(piece for piece, _ in kept.pieces(text)) == text
     assert [kept.found(piece) for piece, wanted in kept.pieces(text) if not wanted] == [
         [each] for each in kept.found(text)

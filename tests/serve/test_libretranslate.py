@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -86,14 +88,27 @@ def test_json_forms_and_query_say_the_same(shared: Any, translator: Translator) 
 
 def test_html_keeps_its_tags(shared: Any, translator: Translator) -> None:
     cat, dog = (expected(translator, text).text for text in ("the cat & <i>", "a dog"))
-    source = '<p class="a">the cat &amp; &lt;i&gt; <b>a dog</b></p><script>the("cat")</script><!-- the cat -->'
-    wanted = f'<p class="a">{escaped(cat)} <b>{escaped(dog)}</b></p><script>the("cat")</script><!-- the cat -->'
+    source = '<p class="a">the cat &amp; &lt;i&gt;</p><b>a dog</b><script>the("cat")</script><!-- the cat -->'
+    wanted = f'<p class="a">{escaped(cat)}</p><b>{escaped(dog)}</b><script>the("cat")</script><!-- the cat -->'
     request = {"q": source, **EN_DE, "format": "html"}
     assert shared.post("/translate", request).json == {"translatedText": wanted}
     answer = shared.post("/translate", {**request, "q": [source, "<br>"], "alternatives": 2}).json
     assert answer["translatedText"] == [wanted, "<br>"]
-    assert all(text.endswith('</p><script>the("cat")</script><!-- the cat -->') for text in answer["alternatives"][0])
+    assert all(text.endswith('</b><script>the("cat")</script><!-- the cat -->') for text in answer["alternatives"][0])
     assert answer["alternatives"][1] == []
+
+
+def test_a_sentence_with_tags_is_translated_whole(shared: Any, translator: Translator) -> None:
+    request = {**EN_DE, "format": "html", "alternatives": 2}
+    answer = shared.post("/translate", {"q": "<p>the <b>cat</b> &amp; <i>a dog</i></p>", **request}).json
+    plain = translator.translate("the cat & a dog", "en", "de", n_best=3, beam=5)
+    assert isinstance(plain, Translation)
+    for found, wanted in (
+        (answer["translatedText"], plain),
+        *zip(answer["alternatives"], plain.alternatives, strict=False),
+    ):
+        assert unescape(re.sub(r"<[^>]*>", "", found)) == wanted.text
+        assert sorted(re.findall(r"<[^>]*>", found)) == sorted(["<p>", "<b>", "</b>", "<i>", "</i>", "</p>"])
 
 
 def escaped(text: str) -> str:

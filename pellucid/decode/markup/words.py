@@ -86,7 +86,7 @@ def source_tokens(tokenizer: Tokenizer, text: str, before: int) -> list[tuple[in
 def target_tokens(texts: Sequence[str]) -> list[tuple[int, int]]:
     """Start and end of the target tokens in their text, from the texts of the first token, the first two, and so on."""
     ends = [len(text) for text in texts]
-    return list(zip([0, *ends[:-1]], ends, strict=True))
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def word_weights(weights: Floats, source: Sequence[int], target: Sequence[int], sizes: tuple[int, int]) -> Floats:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from pellucid.config import DecodeConfig
 from pellucid.config.serve import exceeds
 from pellucid.decode.sentences import SourceText
-from pellucid.serve.api.markup import Page, Plain
+from pellucid.serve.api.markup import Marked, Page, Plain
 from pellucid.serve.api.openapi import ApiRoute
 from pellucid.serve.languages import language_name
 from pellucid.serve.middleware import SafeJSONResponse
@@ -86,22 +86,22 @@ async def _translate(service: Service, request: Request, body: TranslateRequest)
     def read() -> list[tuple[Page | Plain, Languages]]:
         pages = [Page(text) if body.format == "html" else Plain(text) for text in texts]
         find = service.languages.direction
-        return [(page, find(" ".join(page.texts), body.source, body.target)) for page in pages]
+        return [(page, find(page.text, body.source, body.target)) for page in pages]
 
     pages = await asyncio.to_thread(read)  # long texts take a while, which would block the event loop
-    sources = [SourceText(text, direction) for page, direction in pages for text in page.texts]
+    sources = [SourceText(text, direction, tags=tags) for page, direction in pages for text, tags in page.texts]
     found = iter(await service.translate(request, sources, Options(config)))
     ranked = []  # of each page, the best translation and the alternatives
     for page, _ in pages:
         hypotheses = [(best, *best.alternatives) for best in islice(found, len(page.texts))]
         # A text with fewer hypotheses repeats its last.
-        ranks = [[each[min(rank, len(each) - 1)].text for each in hypotheses] for rank in range(count + 1)]
+        ranks = [[Marked.of(each[min(rank, len(each) - 1)]) for each in hypotheses] for rank in range(count + 1)]
         ranked.append([page.write(translated) for translated in ranks])
 
     answer: dict[str, list[Any]] = {"translatedText": [best for best, *_ in ranked]}
     if body.source == "auto":
         answer["detectedLanguage"] = await asyncio.to_thread(
-            lambda: [service.languages.detection(" ".join(page.texts), source) for page, (source, _) in pages]
+            lambda: [service.languages.detection(page.text, source) for page, (source, _) in pages]
         )
     if count:
         answer["alternatives"] = [list(dict.fromkeys(text for text in rest if text != best)) for best, *rest in ranked]

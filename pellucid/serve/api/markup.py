@@ -1,46 +1,74 @@
-"""HTML: the text between tags is translated, everything else is kept unchanged, character by character."""
+"""HTML: its texts are translated, with the tags within them; everything else is kept, character by character."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape, unescape
 from html.parser import HTMLParser
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, groupby
+from typing import Any, NamedTuple, Self
+
+from pellucid.decode.markup.tags import BREAKING, VOID, Tag, name_of, put_back, take_out
+from pellucid.decode.translation import Translation
 
 # Elements whose content is not translated, like that of any element with translate="no".
 UNTRANSLATED = {"script", "style", "code", "kbd", "samp", "var", "math"}
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+
+class Marked(NamedTuple):
+    """A text without its tags, and the tags."""
+
+    text: str
+    tags: tuple[Tag, ...] = ()
+
+    @classmethod
+    def of(cls, translation: Translation) -> Self:
+        return cls(translation.text, translation.tags)
 
 
 class Plain:
     """A text without markup."""
 
     def __init__(self, source: str) -> None:
-        self.texts = (source,)
+        self.text = source
+        self.texts = (Marked(source),)
 
-    def write(self, texts: Sequence[str]) -> str:
-        return texts[0]
+    def write(self, texts: Sequence[Marked]) -> str:
+        return texts[0].text
 
 
 class Page:
-    """HTML, split into pieces that are text or markup. The pieces joined are the source."""
+    """HTML. A text goes from one tag that ends a sentence, such as `<p>`, to the next; tags within it are its own."""
 
     def __init__(self, source: str) -> None:
         starts = _Reader(source).starts
         ends = [start for start, _ in starts[1:]] + [len(source)]
-        pieces = [(source[start:end], is_text) for (start, is_text), end in zip(starts, ends, strict=True)]
-        self._pieces = [(piece, is_text and not unescape(piece).isspace()) for piece, is_text in pieces if piece]
-        self.texts = tuple(unescape(piece) for piece, is_text in self._pieces if is_text)
+        pieces = [
+            (source[start:end], is_text) for (start, is_text), end in zip(starts, ends, strict=True) if start < end
+        ]
+        self._stretches = list(_stretches(pieces))
+        self.texts = tuple([text for _, text in self._stretches if text is not None])
+        self.text = " ".join(text for text, _ in self.texts)
 
-    def write(self, texts: Sequence[str]) -> str:
+    def write(self, texts: Sequence[Marked]) -> str:
         """The source with other texts, which are escaped, so that they never become markup."""
-        following = iter(zip(self.texts, texts, strict=True))
-        return "".join(_escaped(piece, *next(following)) if is_text else piece for piece, is_text in self._pieces)
+        following = iter(texts)
+        return "".join(raw if text is None else _written(raw, text, next(following)) for raw, text in self._stretches)
 
 
-def _escaped(piece: str, before: str, after: str) -> str:
-    return piece if before == after else escape(after, quote=False)
+def _stretches(pieces: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, Marked | None]]:
+    """Stretches of the source, each with its text, or None if it has none."""
+    for breaking, group in groupby(pieces, lambda each: not each[1] and name_of(each[0]) in BREAKING):
+        stretch = list(group)
+        raw = "".join(piece for piece, _ in stretch)
+        has_text = not breaking and any(is_text and not unescape(piece).isspace() for piece, is_text in stretch)
+        tagged = [(unescape(piece) if is_text else piece, not is_text) for piece, is_text in stretch]
+        yield raw, Marked(*take_out(tagged)) if has_text else None
+
+
+def _written(raw: str, before: Marked, after: Marked) -> str:
+    return raw if before == after else put_back(after.text, after.tags, partial(escape, quote=False))
 
 
 class _Reader(HTMLParser):
@@ -63,9 +91,9 @@ class _Reader(HTMLParser):
         return self._lines[line - 1] + column
 
     def _record(self, is_text: bool) -> None:
-        is_text = is_text and not self._depth
-        if is_text != self.starts[-1][1]:  # an entity is handled separately, but belongs to the text around it
-            self.starts.append((self._offset(), is_text))
+        if self._depth or (is_text and self.starts[-1][1]):  # an entity belongs to the text around it
+            return
+        self.starts.append((self._offset(), is_text))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._record(False)

@@ -147,7 +147,8 @@ def event(name: str, data: dict[str, Any]) -> bytes:
 
 def _translation(translation: Translation) -> dict[str, Any]:
     alternatives = [_hypothesis(other) for other in translation.alternatives]
-    return vars(translation) | _hypothesis(translation) | {"alternatives": alternatives}
+    fields = {name: value for name, value in vars(translation).items() if name != "tags"}  # they are in its text
+    return fields | _hypothesis(translation) | {"alternatives": alternatives}
 
 
 def _hypothesis(translation: Translation) -> dict[str, Any]:
