@@ -150,7 +150,7 @@ class _Checker:
     def _stands_for(self, step: Step, followed: Interval | None) -> Interval | None:
         if step.stated is None:
             return followed
-        places = counts(step.tree) and step.stated.whole()
+        places = counts(step.tree) and step.stated.whole(followed)
         exact = self.exact or places or _copied(step, step.stated, followed)
         return step.stated.stands_for(followed, exact)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pellucid.worked.functions import Value
 from pellucid.worked.intervals.arithmetic import Interval
 from pellucid.worked.intervals.exactness import counts
-from pellucid.worked.numbers import Stated, fits
+from pellucid.worked.numbers import Stated, fits, same
 from pellucid.worked.slips.laws import broken_law, shape_that_does_not_fit
 from pellucid.worked.slips.rules import copied, variants
 from pellucid.worked.slips.working import Working
@@ -45,6 +45,7 @@ def _named(stated: Stated, wrong: Places, working: Working, tree: ast.expr | Non
     found: list[str] = []
     if tree is None:
         return found
+    without = working.slipped(tree)
     for cause, slipped in variants(tree, _swaps(working)):
         working.budget.work -= COST_OF_A_TRY
         if working.budget.work < 0:
@@ -52,11 +53,17 @@ def _named(stated: Stated, wrong: Places, working: Working, tree: ast.expr | Non
         kind = cause.partition(":")[0]
         if any(kind == other.partition(":")[0] for other in found):
             continue
-        if any(_fits(stated, wrong, working, each) for each in working.slipped(slipped)):
+        results = working.slipped(slipped)
+        if any(_fits(stated, wrong, working, each) and not _among(each, without) for each in results):
             found.append(cause)
             if len(found) == MOST_NAMED:
                 break
     return found
+
+
+def _among(result: Interval, others: Sequence[Interval]) -> bool:
+    """Whether a slip changes nothing here."""
+    return any(same(other.value, result.value) for other in others)
 
 
 def _inlined(working: Working) -> ast.expr | None:
