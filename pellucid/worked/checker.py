@@ -24,7 +24,7 @@ from pellucid.worked.intervals.arithmetic import Interval
 from pellucid.worked.intervals.evaluation import evaluate_interval
 from pellucid.worked.intervals.exactness import counts, moves
 from pellucid.worked.numbers import UNSTATED, Stated, items, like
-from pellucid.worked.slips.causes import cause_of
+from pellucid.worked.slips.causes import cause_of, result_of_another
 from pellucid.worked.slips.laws import shape_that_does_not_fit
 from pellucid.worked.slips.working import Working
 from pellucid.worked.written import WrittenNumber
@@ -110,7 +110,7 @@ def check(example: Example) -> CheckedExample:
     checked = [checker.check(step) for step in example.steps if not checker.exhausted]
     if checker.problems:
         raise UserError(checker.problems)
-    return CheckedExample(example, checked)
+    return CheckedExample(example, _with_misplaced(checked))
 
 
 class _Checker:
@@ -174,6 +174,20 @@ class _Checker:
     @property
     def exhausted(self) -> bool:
         return self.size > MOST_VALUES or self.budgets["true"].work < 0
+
+
+def _with_misplaced(steps: list[CheckedStep]) -> list[CheckedStep]:
+    """Wrong steps without a cause that have the result of another: it may be a later one."""
+    results = {each.step.name: each.right for each in steps if each.right is not None and not counts(each.step.tree)}
+    found = []
+    for each in steps:
+        stated, right = each.step.stated, results.get(each.step.name)
+        if each.verdict == "wrong" and each.cause is None and stated is not None and right is not None:
+            wrong = np.array([verdict == "wrong" for verdict in items(each.elements)]).reshape(stated.known.shape)
+            others = {name: value for name, value in results.items() if name != each.step.name}
+            each = replace(each, cause=result_of_another(stated, wrong, right, others))
+        found.append(each)
+    return found
 
 
 def _known(step: Step, values: Mapping[str, Known | None]) -> dict[str, Known] | None:

@@ -104,8 +104,22 @@ def _fits(stated: Stated, wrong: Places, working: Working, slipped: Interval) ->
     right = working.right
     if right is None or right.dtype.kind == "U" or not fits(slipped.value, right) or counts(working.tree):
         return True
+    return _no_chance(stated, wrong, right, slipped)
+
+
+def _no_chance(stated: Stated, wrong: Places, right: Value, found: Interval) -> bool:
+    """Whether numbers as far from the right ones seldom agree with what was found."""
     with np.errstate(all="ignore"):
-        distance = np.abs(slipped.value - right)
-        width = 2 * stated.unit + np.where(np.isfinite(slipped.high - slipped.low), slipped.high - slipped.low, np.inf)
-        chance = np.where(np.isfinite(slipped.value), np.minimum(width / distance, 1.0), 0.0)
+        distance = np.abs(found.value - right)
+        width = 2 * stated.unit + np.where(np.isfinite(found.high - found.low), found.high - found.low, np.inf)
+        chance = np.where(np.isfinite(found.value), np.minimum(width / distance, 1.0), 0.0)
     return bool(np.nan_to_num(chance, nan=0.0)[wrong & stated.known].prod() < CHANCE)
+
+
+def result_of_another(stated: Stated, wrong: Places, right: Value, results: Mapping[str, Value]) -> str | None:
+    """The step whose result was written here instead of this one's."""
+    for name, result in results.items():
+        near = result.dtype.kind == "f" and _explains(stated, result)
+        if near and _no_chance(stated, wrong, right, Interval.exactly(result)):
+            return f"the result of another step: {name}"
+    return None
