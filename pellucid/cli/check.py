@@ -35,7 +35,10 @@ def check(
         ),
     ] = None,
     hide_answers: Annotated[
-        bool, typer.Option("--hide-answers", help="verdicts and hints, but no value that is not stated")
+        bool,
+        typer.Option(
+            "--hide-answers", help="verdicts and hints, but no value that is not stated; with --new: nothing filled in"
+        ),
     ] = False,
     hints: Annotated[
         int, typer.Option("--hints", min=0, max=2, help="with --hide-answers: 1 where to look, 2 also the likely cause")
@@ -56,7 +59,7 @@ def check(
             )
         _check_code(files, as_json)
         return
-    from pellucid.worked import shipped, templates
+    from pellucid.worked import read, shipped, templates
 
     if new is not None:
         if files or every or as_json or html or claims:
@@ -64,7 +67,12 @@ def check(
         known = templates()
         if new not in known:
             raise UserError(f"unknown kind {new!r}", "--new", nearest(new, known))
-        typer.echo(known[new].read_text(encoding="utf-8"), nl=False)
+        if hide_answers:
+            from pellucid.worked.classroom.hints import empty
+
+            typer.echo(empty(read(str(known[new]))), nl=False)
+        else:
+            typer.echo(known[new].read_text(encoding="utf-8"), nl=False)
         return
     if claims:
         _print_claims(as_json)

@@ -45,6 +45,7 @@ class CheckedStep:
     verdict: Verdict | None = None
     elements: Any = None  # verdicts in the shape of what is stated; None where nothing is
     cause: str | None = None
+    hint: str | None = None  # where to look, for those who are not told the answer
 
     @property
     def open(self) -> int:
@@ -72,6 +73,7 @@ class CheckedStep:
             "from_stated": _nested(self.from_stated),
             "elements": self.elements,
             "cause": self.cause,
+            "hint": self.hint,
             "open": self.open,
             "ours": self.step.ours,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,8 +24,12 @@ class Interval:
     value: Value
     low: Value
     high: Value
-    shares: bool = False  # whatever they are between their bounds, every row of numbers sums to 1
-    lost: bool = False  # on the way here something may be no number, as the root of one below 0
+    shares: bool = field(
+        default=False, kw_only=True
+    )  # whatever they are between their bounds, every row of numbers sums to 1
+    lost: bool = field(
+        default=False, kw_only=True
+    )  # on the way here something may be no number, as the root of one below 0
 
     @classmethod
     def exactly(cls, value: Value) -> Interval:

@@ -68,9 +68,9 @@ class _IntervalEvaluation(Evaluation[Interval]):
         if name in ("argsort", "top_k_places"):
             room(value.size, positional[0].value.shape[-1])
         result = self._with(value, BOUNDS[name](*positional, **named))
-        axis = named.get("axis", *positional[1:2] or [None])
+        axes = [*positional[1:], *named.values()]  # softmax has no other options
         self.lost = self.lost or (name in ("log", "sqrt") and bool((positional[0].low < 0).any()))
-        by_rows = name == "softmax" and axis_of(value, axis and axis.value) in (-1, value.ndim - 1)
+        by_rows = name == "softmax" and axis_of(value, axes[0].value if axes else None) in (-1, value.ndim - 1)
         return replace(result, shares=True) if by_rows else result
 
     def _with(self, value: Value, bounds: Bounds) -> Interval:
