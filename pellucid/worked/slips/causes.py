@@ -109,11 +109,12 @@ def _fits(stated: Stated, wrong: Places, working: Working, slipped: Interval) ->
 
 def _no_chance(stated: Stated, wrong: Places, right: Value, found: Interval) -> bool:
     """Whether numbers as far from the right ones seldom agree with what was found."""
+    assert stated.values is not None
     with np.errstate(all="ignore"):
         distance = np.abs(found.value - right)
         width = 2 * stated.unit + np.where(np.isfinite(found.high - found.low), found.high - found.low, np.inf)
-        chance = np.where(np.isfinite(found.value), np.minimum(width / distance, 1.0), 0.0)
-    return bool(np.nan_to_num(chance, nan=0.0)[wrong & stated.known].prod() < CHANCE)
+        chance = np.where(np.isfinite(stated.values), np.fmin(width / distance, 1.0), 0.0)
+    return bool(chance[wrong & stated.known].prod() < CHANCE)
 
 
 def result_of_another(stated: Stated, wrong: Places, right: Value, results: Mapping[str, Value]) -> str | None:
