@@ -150,7 +150,7 @@ def test_odd_files_of_a_class_are_said_to_be_so(tmp_path: Path) -> None:
                 "(write a decimal comma in quotes, or a point: .33)",
             ),
             "dora": (3, "mean is there 2 times: the last one counts"),
-            "ed": (0, ""),
+            "ed": (0, "there are no steps in it"),
             "fred": ("", "cannot be read: Is a directory"),
         }
     assert len(list(pages.iterdir())) == 3

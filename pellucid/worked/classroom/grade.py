@@ -59,7 +59,7 @@ def _graded(path: Path, key: Example) -> Graded:
     except UserError as error:
         return Graded(student, None, tuple(map(_in_sheet, error.problems)))
     given = [each for each in tables if isinstance(each, dict)] if isinstance(tables, list) else []
-    remarks: list[str] = []
+    remarks = [] if given else ["there are no steps in it"]
     steps = []
     for step in key.steps:
         own = [each for each in given if each.get("name") == step.name]
