@@ -112,7 +112,7 @@ def check(example: Example) -> CheckedExample:
     checked = [checker.check(step) for step in example.steps if not checker.exhausted]
     if checker.problems:
         raise UserError(checker.problems)
-    return CheckedExample(example, _with_misplaced(checked))
+    return CheckedExample(example, _with_misplaced(checked, checker.budgets["slips"]))
 
 
 class _Checker:
@@ -178,7 +178,7 @@ class _Checker:
         return self.size > MOST_VALUES or self.budgets["true"].work < 0
 
 
-def _with_misplaced(steps: list[CheckedStep]) -> list[CheckedStep]:
+def _with_misplaced(steps: list[CheckedStep], budget: Budget) -> list[CheckedStep]:
     """Wrong steps without a cause that have the result of another: it may be a later one."""
     results = {each.step.name: each.right for each in steps if each.right is not None and not counts(each.step.tree)}
     found = []
@@ -187,7 +187,7 @@ def _with_misplaced(steps: list[CheckedStep]) -> list[CheckedStep]:
         if each.verdict == "wrong" and each.cause is None and stated is not None and right is not None:
             wrong = np.array([verdict == "wrong" for verdict in items(each.elements)]).reshape(stated.known.shape)
             others = {name: value for name, value in results.items() if name != each.step.name}
-            each = replace(each, cause=result_of_another(stated, wrong, right, others))
+            each = replace(each, cause=result_of_another(stated, wrong, right, others, budget))
         found.append(each)
     return found
 

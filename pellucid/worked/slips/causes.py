@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pellucid.worked.evaluation import Budget
 from pellucid.worked.functions import Value
 from pellucid.worked.intervals.arithmetic import Interval
 from pellucid.worked.intervals.exactness import counts
@@ -117,9 +118,14 @@ def _no_chance(stated: Stated, wrong: Places, right: Value, found: Interval) -> 
     return bool(chance[wrong & stated.known].prod() < CHANCE)
 
 
-def result_of_another(stated: Stated, wrong: Places, right: Value, results: Mapping[str, Value]) -> str | None:
+def result_of_another(
+    stated: Stated, wrong: Places, right: Value, results: Mapping[str, Value], budget: Budget
+) -> str | None:
     """The step whose result was written here instead of this one's."""
     for name, result in results.items():
+        budget.work -= 10 * result.size
+        if budget.work < 0:
+            break
         near = result.dtype.kind == "f" and _explains(stated, result)
         if near and _no_chance(stated, wrong, right, Interval.exactly(result)):
             return f"the result of another step: {name}"
