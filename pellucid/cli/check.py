@@ -35,7 +35,10 @@ def check(
         ),
     ] = None,
     hide_answers: Annotated[
-        bool, typer.Option("--hide-answers", help="verdicts and hints, but no value that is not stated")
+        bool,
+        typer.Option(
+            "--hide-answers", help="verdicts and hints, but no value that is not stated; with --new: nothing filled in"
+        ),
     ] = False,
     hints: Annotated[
         int, typer.Option("--hints", min=0, max=2, help="with --hide-answers: 1 where to look, 2 also the likely cause")
@@ -56,15 +59,12 @@ def check(
             )
         _check_code(files, as_json)
         return
-    from pellucid.worked import shipped, templates
+    from pellucid.worked import shipped
 
     if new is not None:
         if files or every or as_json or html or claims:
             raise UserError("cannot be combined with others", "--new", "write the file first, then check it")
-        known = templates()
-        if new not in known:
-            raise UserError(f"unknown kind {new!r}", "--new", nearest(new, known))
-        typer.echo(known[new].read_text(encoding="utf-8"), nl=False)
+        _print_new(new, hide_answers)
         return
     if claims:
         _print_claims(as_json)
@@ -92,6 +92,16 @@ def check(
         print_examples(checked, Console())
     if not finished:
         raise typer.Exit(1)
+
+
+def _print_new(kind: str, hide_answers: bool) -> None:
+    from pellucid.worked import read, templates
+    from pellucid.worked.classroom.hints import empty
+
+    known = templates()
+    if kind not in known:
+        raise UserError(f"unknown kind {kind!r}", "--new", nearest(kind, known))
+    typer.echo(empty(read(str(known[kind]))) if hide_answers else known[kind].read_text(encoding="utf-8"), nl=False)
 
 
 def _recomputed(names: Iterable[str]) -> list[CheckedExample]:

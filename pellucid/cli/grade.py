@@ -30,7 +30,7 @@ def grade(
     from pellucid.worked.classroom.hints import without_answers
     from pellucid.worked.page import page
 
-    graded = grade_class(folder, read(key))
+    graded = grade_class(folder, read(key), [Path(key), *filter(None, (as_csv, pages))])
     rows = [each.row() for each in graded]
     if as_csv is not None:
         text = io.StringIO()

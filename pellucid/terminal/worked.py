@@ -45,6 +45,8 @@ def _step(checked: CheckedStep, width: int) -> Table:
         content.append(Text(checked.step.note, "dim italic"))
     if checked.step.ours:
         content.append(Text("what is stated here is not in the source", "dim italic"))
+    if checked.hint:
+        content.append(Text(f"hint: {checked.hint}", STYLES["wrong"]))
     if checked.cause:
         content.append(Text(f"likely cause: {checked.cause}", STYLES["wrong"]))
     content.append(_values(checked, width - MARGIN))

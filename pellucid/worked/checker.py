@@ -24,7 +24,7 @@ from pellucid.worked.intervals.arithmetic import Interval
 from pellucid.worked.intervals.evaluation import evaluate_interval
 from pellucid.worked.intervals.exactness import counts, moves
 from pellucid.worked.numbers import UNSTATED, Stated, items, like
-from pellucid.worked.slips.causes import cause_of
+from pellucid.worked.slips.causes import cause_of, result_of_another
 from pellucid.worked.slips.laws import shape_that_does_not_fit
 from pellucid.worked.slips.working import Working
 from pellucid.worked.written import WrittenNumber
@@ -45,6 +45,7 @@ class CheckedStep:
     verdict: Verdict | None = None
     elements: Any = None  # verdicts in the shape of what is stated; None where nothing is
     cause: str | None = None
+    hint: str | None = None  # where to look, for those who are not told the answer
 
     @property
     def open(self) -> int:
@@ -72,6 +73,7 @@ class CheckedStep:
             "from_stated": _nested(self.from_stated),
             "elements": self.elements,
             "cause": self.cause,
+            "hint": self.hint,
             "open": self.open,
             "ours": self.step.ours,
         }
@@ -110,7 +112,7 @@ def check(example: Example) -> CheckedExample:
     checked = [checker.check(step) for step in example.steps if not checker.exhausted]
     if checker.problems:
         raise UserError(checker.problems)
-    return CheckedExample(example, checked)
+    return CheckedExample(example, _with_misplaced(checked, checker.budgets["slips"]))
 
 
 class _Checker:
@@ -150,7 +152,7 @@ class _Checker:
     def _stands_for(self, step: Step, followed: Interval | None) -> Interval | None:
         if step.stated is None:
             return followed
-        places = counts(step.tree) and step.stated.whole()
+        places = counts(step.tree) and step.stated.whole(followed)
         exact = self.exact or places or _copied(step, step.stated, followed)
         return step.stated.stands_for(followed, exact)
 
@@ -174,6 +176,20 @@ class _Checker:
     @property
     def exhausted(self) -> bool:
         return self.size > MOST_VALUES or self.budgets["true"].work < 0
+
+
+def _with_misplaced(steps: list[CheckedStep], budget: Budget) -> list[CheckedStep]:
+    """Wrong steps without a cause that have the result of another: it may be a later one."""
+    results = {each.step.name: each.right for each in steps if each.right is not None and not counts(each.step.tree)}
+    found = []
+    for each in steps:
+        stated, right = each.step.stated, results.get(each.step.name)
+        if each.verdict == "wrong" and each.cause is None and stated is not None and right is not None:
+            wrong = np.array([verdict == "wrong" for verdict in items(each.elements)]).reshape(stated.known.shape)
+            others = {name: value for name, value in results.items() if name != each.step.name}
+            each = replace(each, cause=result_of_another(stated, wrong, right, others, budget))
+        found.append(each)
+    return found
 
 
 def _known(step: Step, values: Mapping[str, Known | None]) -> dict[str, Known] | None:

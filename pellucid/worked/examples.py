@@ -110,13 +110,16 @@ def _decoded(content: bytes, file: str) -> str:
 
 def read_text(text: str, file: str) -> Example:
     """The example that a TOML text holds. Everything wrong with it comes in one error."""
+    return _Reader(read_table(text, file), text, file).example()
+
+
+def read_table(text: str, file: str) -> dict[str, Any]:
     try:
-        table = tomllib.loads(text, parse_float=Decimal)
+        return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise UserError(_toml_problem(error, text, file)) from None
     except (ValueError, RecursionError, ArithmeticError):
         raise UserError("is not TOML that can be read", file, "its numbers or lists are too long or too deep") from None
-    return _Reader(table, text, file).example()
 
 
 def _toml_problem(error: tomllib.TOMLDecodeError, text: str, file: str) -> Problem:
@@ -126,7 +129,11 @@ def _toml_problem(error: tomllib.TOMLDecodeError, text: str, file: str) -> Probl
         return Problem(what, str(Place(file, text.count("\n") + 1)))
     line, column = int(found[1]), int(found[2])
     rest = text.splitlines()[line - 1][column - 1 :] if line <= len(text.splitlines()) else ""
-    remedy = f"write 0{re.match(r'[.0-9]+', rest)[0]}" if re.match(r"\.\d", rest) else ""  # type: ignore[index]
+    remedy = ""
+    if number := re.match(r"\.\d+", rest):
+        remedy = f"write 0{number[0]}"
+    elif number := re.match(r",(\d+)", rest):
+        remedy = f"write a decimal comma in quotes, or a point: .{number[1]}"
     return Problem(what.removesuffix(found[0]).strip(), str(Place(file, line, column)), remedy)
 
 

@@ -63,7 +63,7 @@ class Stated:
         if self.values.dtype.kind == "U":
             return np.asarray(near | (interval.low == ANY_WORD))
         inside = self.within_one(np.clip(self.values, interval.low, interval.high))
-        return np.asarray(near | (inside & ~np.isnan(self.values)))
+        return np.asarray(near | np.where(np.isnan(self.values), interval.lost, inside))
 
     def stands_for(self, followed: Interval | None, exact: bool) -> Interval | None:
         """All that the numbers stated may be short for: to go on working with, beside them, what follows if nothing is.
@@ -100,12 +100,13 @@ class Stated:
         least = 0.0 if not_rounded[self.known].all() else self.unit[self.known].min()
         return np.where(not_rounded, np.minimum(slack, least), slack)
 
-    def whole(self) -> bool:
-        """Whether all numbers are whole, as places and sizes are."""
+    def whole(self, due: Interval | None) -> bool:
+        """Whether all numbers are whole, as places and sizes are; a mistaken 1.0 may be short for 1.02."""
         if self.values is None or self.values.dtype.kind != "f":
             return False
         known = self.values[self.known]
-        return bool(np.isfinite(known).all() and (known % 1 == 0).all())
+        sound = self.follows(due) | (self.unit >= 1)
+        return bool(np.isfinite(known).all() and (known % 1 == 0).all() and sound[self.known].all())
 
     def _distance(self, value: Value | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How far each number lies from `value`, and how far float64 may have led `value` itself astray."""

@@ -76,6 +76,7 @@ def _step(checked: CheckedStep) -> dict[str, Any]:
         "open": checked.open > 0,
         "verdict": checked.verdict,
         "cause": checked.cause,
+        "hint": checked.hint,
         "stated": stated_text(checked),
         "elements": checked.elements,
         "right": _value(right, digits),

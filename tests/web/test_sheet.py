@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pellucid.worked import CheckedExample, check, read, shipped, templates
+from pellucid.worked.classroom.hints import without_answers
 from pellucid.worked.examples import read_text
 from pellucid.worked.page import page
 
@@ -49,6 +50,17 @@ def test_every_example_is_drawn_with_its_formulas_verdicts_and_causes(sheet: Ope
     assert causes == [f"Likely cause: {step.cause}." for step in steps if step.cause]
     wrong = sum(step.verdict == "wrong" for step in steps)
     assert f"✗ {wrong} wrong a new mistake" in tab.locator("header").inner_text()
+
+
+def test_a_sheet_without_answers_has_hints(sheet: Open) -> None:
+    tab = sheet([without_answers(check(read("W6")), 1)])
+    hints = [text for text in tab.locator(".cause").all_inner_texts() if text]
+    assert hints == [
+        "Hint: work this again from K, Q.",
+        "Hint: work numbers 1, 2 again from scaled.",
+        "Hint: work numbers 1, 3, 4 again from V, weights.",
+    ]
+    assert "0.5071" not in tab.content()
 
 
 def test_wrong_numbers_are_struck_and_right_ones_stand_beside(sheet: Open) -> None:

@@ -244,6 +244,7 @@ def test_json_has_no_infinity_and_keeps_the_shape_of_what_is_stated() -> None:
                 "from_stated": [[1.0, "-inf"], [3.0, 4.0]],
                 "elements": [["right", "right"], [None, "wrong"]],
                 "cause": None,
+                "hint": None,
                 "open": 1,
                 "ours": False,
             },
@@ -256,6 +257,7 @@ def test_json_has_no_infinity_and_keeps_the_shape_of_what_is_stated() -> None:
                 "from_stated": [1.0, 2.0],
                 "elements": [["wrong"], ["wrong", "wrong"]],
                 "cause": "a shape that does not fit: the stated rows differ in length, right is 2",
+                "hint": None,
                 "open": 0,
                 "ours": False,
             },
@@ -264,3 +266,28 @@ def test_json_has_no_infinity_and_keeps_the_shape_of_what_is_stated() -> None:
 
 
 X = "x = [[1, 2], [3, 4]]"
+
+
+def test_the_result_of_another_step_is_recognised() -> None:
+    text = """
+    [inputs]
+    a = [3.0, 1.25]
+    [[steps]]
+    name = "scores"
+    expression = "a * 7 + 0.5"
+    stated = [STATED]
+    [[steps]]
+    name = "between"
+    expression = "scores - 40"
+    [[steps]]
+    name = "scaled"
+    expression = "(scores + 2) * 3"
+    """
+    causes = {stated: check(read_text(text.replace("STATED", stated), "test")).steps[0].cause
+              for stated in ("70.50, 33.75", '"?", 33.75', "70.50, 33.70", "20, 35")}  # fmt: skip
+    assert causes == {
+        "70.50, 33.75": "the result of another step: scaled",
+        '"?", 33.75': "the result of another step: scaled",
+        "70.50, 33.70": None,
+        "20, 35": None,
+    }

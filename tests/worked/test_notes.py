@@ -257,6 +257,7 @@ CAUSES = {
     ("W8", "output_as_values"): "a copied row",
     ("W9", "input_shape"): "a shape that does not fit",
     ("W9", "W1_introduced"): "a shape that does not fit",
+    ("W11", "scores_1"): "the result of another step: scaled_1",
     ("W12", "total_3"): "does not sum to 1",
     ("W15", "with_position"): "not the sine and the cosine of one angle",
 }

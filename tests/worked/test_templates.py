@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.worked import CheckedStep, check, read, templates
-from tests.worked.students import Student, reach
+from tests.worked.students import Random, Student, reach
 from tests.worked.workings import WORKINGS, Values, checked, random_inputs
 
 pytestmark = pytest.mark.filterwarnings("error")  # nothing is muttered beside the verdicts
@@ -66,34 +65,39 @@ def test_working_on_with_rounded_numbers_is_never_wrong(kind: str, seed: int, di
     assert {step.verdict for step in steps.values()} <= {"right", "rounded"}
 
 
-def altered(kind: str, inputs: Values, written: Values, digits: int, draw: Callable[..., Any]) -> tuple[str, Any, Any]:
+def altered(inputs: Values, written: Values, digits: int, random: Random) -> tuple[str, Any, Any]:
     """One step with one number, or word, changed: its name, its new content, and the place of the change."""
-    name = draw(st.sampled_from(sorted(written)))
+    name = str(random.choice(sorted(written)))
     value = np.array(written[name])
-    place = tuple(draw(st.integers(0, size - 1)) for size in value.shape)
+    place = tuple(int(random.integers(size)) for size in value.shape)
     if value.dtype.kind == "U":
-        value[place] = draw(st.sampled_from([word for word in inputs["vocabulary"] if word != value[place]]))
+        value[place] = random.choice([word for word in inputs["vocabulary"] if word != value[place]])
     elif value.dtype.kind == "i":  # a place in the vocabulary
-        value[place] = (value[place] + draw(st.integers(1, 3))) % 4
+        value[place] = (value[place] + random.integers(1, 4)) % 4
     elif np.isfinite(value[place]):
-        value[place] += draw(st.sampled_from([-1, 1])) * draw(st.integers(3, 5000)) * 10.0**-digits
+        units = round(3 * 10 ** random.uniform(0, 3.2))  # 3 to 5000, the small as often as the large
+        value[place] += random.choice([-1, 1]) * units * 10.0**-digits
     else:
         value[place] = 0.5
     return name, value[()], place
 
 
-def find_altered_number(kind: str, seed: int, digits: int, data: st.DataObject) -> None:
+def find_altered_number(seed: int) -> bool:
+    """Fails unless the number changed is found, and nothing else; False where rounding may explain the change."""
+    random = np.random.default_rng(seed)
+    kind, digits = str(random.choice(sorted(WORKINGS))), int(random.integers(3, 7))
     inputs = random_inputs(kind, seed)
     written = work(kind, inputs, digits, True)
-    name, change, place = altered(kind, inputs, written, digits, data.draw)
+    name, change, place = altered(inputs, written, digits, random)
     steps = checked(kind, inputs, work(kind, inputs, digits, True, {name: change}), digits)
     right, changed = np.asarray(steps[name].right), np.asarray(change)
     if right.dtype.kind == "f":  # rounding before it may explain the change, or bring the truth to where it went
         unit = 10.0**-digits
-        assume(not abs(right[place] - changed[place]) < 2 * unit)
         student = Student(kind, inputs, dict.fromkeys(written, digits), ROUND_HALF_EVEN, 0)
-        low, high = reach(student, name, written, place)
-        assume(not low - 2 * unit <= changed[place] <= high + 2 * unit)
+        low, high = reach(student, name, {step: as_read(value, digits) for step, value in written.items()}, place)
+        near = abs(right[place] - changed[place]) < 2 * unit
+        if near or low - 2 * unit <= changed[place] <= high + 2 * unit:
+            return False
 
     assert steps[name].verdict == "wrong"
     element = steps[name].elements
@@ -106,6 +110,7 @@ def find_altered_number(kind: str, seed: int, digits: int, data: st.DataObject) 
             assert step.verdict == verdict_by_distance(step, digits)
         elif other != name:
             assert step.verdict in ("right", "rounded")
+    return True
 
 
 def dependents(steps: dict[str, CheckedStep], name: str) -> set[str]:
@@ -131,16 +136,13 @@ def verdict_by_distance(step: CheckedStep, digits: int) -> str:
     return "right" if worst <= 0.5 + 1e-6 else "rounded" if worst < 1 - 1e-6 else "carried"
 
 
-@given(KINDS, SEEDS, st.integers(3, 6), st.data())
-def test_one_altered_number_is_found_at_its_step(kind: str, seed: int, digits: int, data: st.DataObject) -> None:
-    find_altered_number(kind, seed, digits, data)
+def test_one_altered_number_is_found_at_its_step() -> None:
+    assert sum(map(find_altered_number, range(100))) > 70
 
 
 @pytest.mark.proof
-@settings(max_examples=2000)
-@given(KINDS, SEEDS, st.integers(3, 6), st.data())
-def test_one_altered_number_is_always_found(kind: str, seed: int, digits: int, data: st.DataObject) -> None:
-    find_altered_number(kind, seed, digits, data)
+def test_one_altered_number_is_always_found() -> None:
+    assert sum(map(find_altered_number, range(100, 3000))) > 2000
 
 
 @pytest.mark.parametrize("kind", sorted(WORKINGS))

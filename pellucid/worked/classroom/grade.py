@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from pellucid.errors import Problem, UserError
 from pellucid.worked.checker import CheckedExample, check
-from pellucid.worked.examples import Example, read_file
+from pellucid.worked.examples import Example, read_file, read_table
 from pellucid.worked.numbers import UNSTATED, Stated, items, read_stated
 
 
@@ -41,37 +41,43 @@ class Graded:
         return row | {"causes": "; ".join(causes), "remarks": "; ".join(self.remarks)}
 
 
-def grade(folder: Path, key: Example) -> list[Graded]:
-    """Every sheet of a folder, by name."""
+def grade(folder: Path, key: Example, leave_out: Collection[Path] = ()) -> list[Graded]:
+    """Every file of a folder, by name, but for hidden ones: none is passed over in silence."""
     if not folder.is_dir():
         raise UserError("is not a folder", str(folder), "give the folder with the sheets of the class")
-    files = sorted(path for path in folder.glob("*.toml") if path.is_file())
+    others = {path.resolve() for path in leave_out}
+    files = sorted(path for path in folder.iterdir() if path.resolve() not in others and path.name[0] != ".")
     if not files:
-        raise UserError("contains no sheets", str(folder), "their names end in .toml")
+        raise UserError("contains no sheets", str(folder), "one file per student")
     return [_graded(path, key) for path in files]
 
 
 def _graded(path: Path, key: Example) -> Graded:
+    student = path.name.removesuffix(".toml")
     try:
-        table = tomllib.loads(read_file(str(path)), parse_float=Decimal)
+        tables = read_table(read_file(str(path)), path.name).get("steps")
     except UserError as error:
-        return Graded(path.stem, None, tuple(problem.what for problem in error.problems))
-    except (ValueError, RecursionError, ArithmeticError) as error:
-        return Graded(path.stem, None, (f"is not TOML that can be read: {error}",))
-    tables = table.get("steps")
-    given = (
-        {str(each.get("name")): each for each in tables if isinstance(each, dict)} if isinstance(tables, list) else {}
-    )
-    remarks: list[str] = []
+        return Graded(student, None, tuple(map(_in_sheet, error.problems)))
+    given = [each for each in tables if isinstance(each, dict)] if isinstance(tables, list) else []
+    remarks = [] if given else ["there are no steps in it"]
     steps = []
     for step in key.steps:
-        stated = _stated(given.get(step.name, {}), step.name, remarks) if step.asked else step.stated
+        own = [each for each in given if each.get("name") == step.name]
+        if len(own) > 1:
+            remarks.append(f"{step.name} is there {len(own)} times: the last one counts")
+        stated = _stated(own[-1] if own else {}, step.name, remarks) if step.asked else step.stated
         steps.append(replace(step, stated=stated))
-    remarks += [f"{name} is no step of the key" for name in given if name not in {step.name for step in key.steps}]
+    names = {step.name for step in key.steps}
+    remarks += [f"{name} is no step of the key" for each in given if (name := str(each.get("name"))) not in names]
     try:
-        return Graded(path.stem, check(replace(key, steps=steps)), tuple(remarks))
+        return Graded(student, check(replace(key, steps=steps)), tuple(remarks))
     except UserError as error:
-        return Graded(path.stem, None, tuple(str(problem) for problem in error.problems))
+        return Graded(student, None, tuple(str(problem) for problem in error.problems))
+
+
+def _in_sheet(problem: Problem) -> str:
+    line = re.search(r":(\d+)(:\d+)?$", problem.where)
+    return str(replace(problem, where=f"line {line[1]}" if line else ""))
 
 
 def _stated(table: dict[str, Any], name: str, remarks: list[str]) -> Stated | None:

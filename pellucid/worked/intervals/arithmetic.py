@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,6 +24,12 @@ class Interval:
     value: Value
     low: Value
     high: Value
+    shares: bool = field(
+        default=False, kw_only=True
+    )  # whatever they are between their bounds, every row of numbers sums to 1
+    lost: bool = field(
+        default=False, kw_only=True
+    )  # on the way here something may be no number, as the root of one below 0
 
     @classmethod
     def exactly(cls, value: Value) -> Interval:
@@ -123,6 +129,10 @@ def unequal(a: Interval, b: Interval) -> Bounds:
 
 def matmul(a: Interval, b: Interval) -> Bounds:
     """By middles and radii: for radii small beside the numbers no wider than it must be."""
+    if a.shares and b.value.ndim == 2:  # only what b differs by from its mean is uncertain
+        centre = b.middle.mean(axis=0)
+        low, high = matmul(Interval(a.value, a.low, a.high), Interval(b.value, b.low - centre, b.high - centre))
+        return low + centre, high + centre
     am, ar, bm, br = a.middle, a.radius, b.middle, b.radius
     return around(am @ bm, np.abs(am) @ br + ar @ np.abs(bm) + ar @ br)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pellucid.worked.evaluation import Budget, Evaluation, Operator
-from pellucid.worked.functions import FUNCTIONS, Function, SizeError, Value, room, transposed
+from pellucid.worked.functions import FUNCTIONS, Function, SizeError, Value, axis_of, room, transposed
 from pellucid.worked.intervals.arithmetic import ANY_WORD, OPERATIONS, Bounds, Interval, matmul, sound
 from pellucid.worked.intervals.functions import BOUNDS, BY_VALUE, RISING
 
@@ -22,11 +23,15 @@ def evaluate_interval(
 ) -> Interval:
     """The value of a tree, and bounds of what it is for any numbers inside those of `values`."""
     with np.errstate(all="ignore"):
-        return _IntervalEvaluation(values, functions, budget or Budget()).value(tree)
+        evaluation = _IntervalEvaluation(values, functions, budget or Budget())
+        found = evaluation.value(tree)
+        return replace(found, lost=True) if evaluation.lost else found
 
 
 class _IntervalEvaluation(Evaluation[Interval]):
     """Each operation gives its plain value, by the plain evaluation, and bounds, where an operand is not exact."""
+
+    lost = False  # whether anything on the way may be no number
 
     def exactly(self, value: Value) -> Interval:
         return Interval.exactly(value)
@@ -39,8 +44,8 @@ class _IntervalEvaluation(Evaluation[Interval]):
         if left.exact and right.exact:
             return Interval.exactly(value)
         if operator is ast.MatMult:
-            return _with(value, matmul(left, right))
-        return _with(value, OPERATIONS[operator](left, right))
+            return self._with(value, matmul(left, right))
+        return self._with(value, OPERATIONS[operator](left, right))
 
     def negative(self, operand: Interval) -> Interval:
         return Interval(-operand.value, -operand.high, -operand.low)
@@ -59,10 +64,23 @@ class _IntervalEvaluation(Evaluation[Interval]):
         if name in RISING:
             function = self.functions[name]
             low = function(*(each.low for each in positional), **options)
-            return _with(value, (low, function(*(each.high for each in positional), **options)))
+            return self._with(value, (low, function(*(each.high for each in positional), **options)))
         if name in ("argsort", "top_k_places"):
             room(value.size, positional[0].value.shape[-1])
-        return _with(value, BOUNDS[name](*positional, **named))
+        result = self._with(value, BOUNDS[name](*positional, **named))
+        axes = [*positional[1:], *named.values()]  # softmax has no other options
+        self.lost = self.lost or (name in ("log", "sqrt") and bool((positional[0].low < 0).any()))
+        by_rows = name == "softmax" and axis_of(value, axes[0].value if axes else None) in (-1, value.ndim - 1)
+        return replace(result, shares=True) if by_rows else result
+
+    def _with(self, value: Value, bounds: Bounds) -> Interval:
+        """Bounds in the shape of the value, and around it: it is one of the possible results."""
+        low, high = bounds
+        if value.dtype.kind == "U":
+            return Interval(value, low, high)
+        self.lost = self.lost or bool(np.isnan(low).any() or np.isnan(high).any())
+        low, high = (np.broadcast_to(bound, value.shape) for bound in sound(np.asarray(low), np.asarray(high)))
+        return Interval(value, np.fmin(low, value), np.fmax(high, value))
 
     def at(self, operand: Interval, index: Sequence[Any], places: list[Interval]) -> Interval:
         """A place that depends on digits not written may be any of several."""
@@ -80,15 +98,6 @@ class _IntervalEvaluation(Evaluation[Interval]):
             here = tuple(at)
             low[here], high[here] = _hull(operand, int(first[here]), int(last[here]))
         return Interval(taken.value, low, high)
-
-
-def _with(value: Value, bounds: Bounds) -> Interval:
-    """Bounds in the shape of the value, and around it: it is one of the possible results."""
-    low, high = bounds
-    if value.dtype.kind == "U":
-        return Interval(value, low, high)
-    low, high = (np.broadcast_to(bound, value.shape) for bound in sound(np.asarray(low), np.asarray(high)))
-    return Interval(value, np.fmin(low, value), np.fmax(high, value))
 
 
 def _each(function: Any, *operands: Interval) -> Interval:

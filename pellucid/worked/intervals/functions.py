@@ -152,13 +152,11 @@ def attention(Q: Interval, K: Interval, V: Interval, keep: Interval | None = Non
     if keep is not None:
         low, high = where(keep, Interval(low, low, high), Interval.exactly(np.full_like(low, -np.inf)))
     low, high = softmax(Interval(low, low, high))
-    if keep is not None:  # a row that sees nothing weighs nothing
-        low, high = (np.where(keep.high.any(axis=1, keepdims=True), bound, 0.0) for bound in (low, high))
-    if keep is not None:
-        return matmul(Interval(low, low, high), V)
-    centre = V.middle.mean(axis=0)  # the weights sum to 1, so only what V differs by from its mean is uncertain
-    low, high = matmul(Interval(low, low, high), Interval(V.value - centre, V.low - centre, V.high - centre))
-    return low + centre, high + centre
+    if keep is None:
+        return matmul(Interval(low, low, high, shares=True), V)
+    # A row that sees nothing weighs nothing.
+    low, high = (np.where(keep.high.any(axis=1, keepdims=True), bound, 0.0) for bound in (low, high))
+    return matmul(Interval(low, low, high), V)
 
 
 def argmax(x: Interval, axis: Interval | None = None) -> Bounds:

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pellucid.worked.evaluation import Budget
 from pellucid.worked.functions import Value
 from pellucid.worked.intervals.arithmetic import Interval
 from pellucid.worked.intervals.exactness import counts
-from pellucid.worked.numbers import Stated, fits
+from pellucid.worked.numbers import Stated, fits, same
 from pellucid.worked.slips.laws import broken_law, shape_that_does_not_fit
 from pellucid.worked.slips.rules import copied, variants
 from pellucid.worked.slips.working import Working
@@ -45,6 +46,7 @@ def _named(stated: Stated, wrong: Places, working: Working, tree: ast.expr | Non
     found: list[str] = []
     if tree is None:
         return found
+    without = working.slipped(tree)
     for cause, slipped in variants(tree, _swaps(working)):
         working.budget.work -= COST_OF_A_TRY
         if working.budget.work < 0:
@@ -52,11 +54,17 @@ def _named(stated: Stated, wrong: Places, working: Working, tree: ast.expr | Non
         kind = cause.partition(":")[0]
         if any(kind == other.partition(":")[0] for other in found):
             continue
-        if any(_fits(stated, wrong, working, each) for each in working.slipped(slipped)):
+        results = working.slipped(slipped)
+        if any(_fits(stated, wrong, working, each) and not _among(each, without) for each in results):
             found.append(cause)
             if len(found) == MOST_NAMED:
                 break
     return found
+
+
+def _among(result: Interval, others: Sequence[Interval]) -> bool:
+    """Whether a slip changes nothing here."""
+    return any(same(other.value, result.value) for other in others)
 
 
 def _inlined(working: Working) -> ast.expr | None:
@@ -97,8 +105,28 @@ def _fits(stated: Stated, wrong: Places, working: Working, slipped: Interval) ->
     right = working.right
     if right is None or right.dtype.kind == "U" or not fits(slipped.value, right) or counts(working.tree):
         return True
+    return _no_chance(stated, wrong, right, slipped)
+
+
+def _no_chance(stated: Stated, wrong: Places, right: Value, found: Interval) -> bool:
+    """Whether numbers as far from the right ones seldom agree with what was found."""
+    assert stated.values is not None
     with np.errstate(all="ignore"):
-        distance = np.abs(slipped.value - right)
-        width = 2 * stated.unit + np.where(np.isfinite(slipped.high - slipped.low), slipped.high - slipped.low, np.inf)
-        chance = np.where(np.isfinite(slipped.value), np.minimum(width / distance, 1.0), 0.0)
-    return bool(np.nan_to_num(chance, nan=0.0)[wrong & stated.known].prod() < CHANCE)
+        distance = np.abs(found.value - right)
+        width = 2 * stated.unit + np.where(np.isfinite(found.high - found.low), found.high - found.low, np.inf)
+        chance = np.where(np.isfinite(stated.values), np.fmin(width / distance, 1.0), 0.0)
+    return bool(chance[wrong & stated.known].prod() < CHANCE)
+
+
+def result_of_another(
+    stated: Stated, wrong: Places, right: Value, results: Mapping[str, Value], budget: Budget
+) -> str | None:
+    """The step whose result was written here instead of this one's."""
+    for name, result in results.items():
+        budget.work -= 10 * result.size
+        if budget.work < 0:
+            break
+        near = result.dtype.kind == "f" and _explains(stated, result)
+        if near and _no_chance(stated, wrong, right, Interval.exactly(result)):
+            return f"the result of another step: {name}"
+    return None

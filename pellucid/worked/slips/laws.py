@@ -39,7 +39,11 @@ def shape_that_does_not_fit(stated: Stated | None, working: Working) -> str | No
     if stated.values.dtype.kind != expected.dtype.kind:
         due = "numbers" if expected.dtype.kind == "f" else "words"
         return f"no {due} are stated where {due} are due"
-    return f"a shape that does not fit: stated is {_shape(stated.values)}, right is {_shape(expected)}"
+    cause = f"a shape that does not fit: stated is {_shape(stated.values)}, right is {_shape(expected)}"
+    twice = (*expected.shape[:-1], 2 * expected.shape[-1]) if expected.ndim else (2,)
+    if stated.whole(None) and stated.values.shape == twice:
+        cause += '; is a comma meant as a decimal point? Then write 0.5, or "0,5" in quotes'
+    return cause
 
 
 def copied_row(stated: Value, _: Value, wrong: Places, working: Working) -> str | None:

@@ -88,8 +88,8 @@ function drawStep(step, changed) {
     const allRight = checked.elements !== null && [checked.elements].flat(Infinity).every((each) => each === "right");
     verdict.className = `verdict ${checked.verdict || ""}`;
     verdict.textContent = checked.verdict ? label(checked.verdict) : checked.open ? "open" : "not stated";
-    cause.hidden = !checked.cause;
-    cause.textContent = checked.cause ? `Likely cause: ${checked.cause}.` : "";
+    cause.hidden = !(checked.hint || checked.cause);
+    cause.textContent = [checked.hint && `Hint: ${checked.hint}.`, checked.cause && `Likely cause: ${checked.cause}.`].filter(Boolean).join(" ");
     if (fields) fields.mark(checked.elements);
     const { right, from_stated: followed } = checked;
     blocks.replaceChildren(...[
