@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import isnan
 from typing import NamedTuple
 
 from pellucid.decode.sentences import Document
+from pellucid.notebook import page, quiet, table, text
 from pellucid.text.languages import Languages
+
+SHOWN = 10  # alternatives and notes that a notebook shows
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,13 @@ class Translation:
     source: str | None = None  # language code, as requested or detected
     target: str | None = None
     notes: tuple[str, ...] = ()  # what a reader should know: a sentence that had to be cut
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        best = (self, *self.alternatives[:SHOWN])
+        rows = [(text(each.text), "" if isnan(each.score) else f"{each.score:.3f}") for each in best]
+        direction = f"{self.source} → {self.target}" if self.source else ""
+        return page(table(("translation", "score"), rows), quiet(direction), *map(quiet, self.notes[:SHOWN]))
 
 
 class SentenceTranslation(NamedTuple):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pellucid.config import DecodeConfig
 from pellucid.decode.sentences import SourceText, read_documents
@@ -17,6 +17,9 @@ from pellucid.reference.functions import Array
 from pellucid.tracing.explain import SHORT, explain_target, given_target
 from pellucid.tracing.plain import plain
 from pellucid.tracing.trace import DecodingStep, Head, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The plain data of a trace: what all moments have in common, and what differs.
 COMMON = (
@@ -55,7 +58,7 @@ class Watched:
         return {"run": self.snapshots.run, "given": self.given, "steps": steps, "trace": trace}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Moment:
     """What the model made of the sentence at one step of its training."""
 
@@ -69,18 +72,46 @@ class Moment:
     alignment: Array  # (target, source)
     data: Mapping[str, Any]  # all of it as plain data
 
+    def __repr__(self) -> str:
+        return f"<Moment step {self.step}, {self.translation[:60]!r}, loss {self.loss:.3f}>"
+
     @property
     def probabilities(self) -> tuple[float, ...]:
         """Those of the target's tokens."""
         return tuple(step.chosen.probability for step in self.steps)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Learning:
     """One sentence at every kept step of a run."""
 
     watched: Watched
     moments: tuple[Moment, ...]
+
+    def __repr__(self) -> str:
+        run, steps = self.watched.snapshots.run, len(self.moments)
+        return f"<Learning {self.watched.source.text[:60]!r} → {self.target[:60]!r}, run {run}, {steps} snapshots>"
+
+    def _repr_html_(self) -> str:
+        from pellucid.tracing.pictures.notebook import learning_page
+
+        return learning_page(self)
+
+    def plot(self) -> Figure:
+        """A picture (matplotlib) of the loss and of the probability of each token at every step."""
+        from pellucid.tracing.pictures.figures import learning_figure
+
+        return learning_figure(self)
+
+    @property
+    def target(self) -> str:
+        """What the sentence should become."""
+        tokenizer = self.watched.snapshots.at(self.moments[-1].step).tokenizers.target
+        return tokenizer.decode(self.watched.target)
+
+    @property
+    def target_tokens(self) -> tuple[str, ...]:
+        return tuple(step.chosen.text for step in self.moments[-1].steps)
 
     def at(self, step: int) -> Trace:
         """The whole trace of the same sentence and target at a step."""
