@@ -20,7 +20,13 @@ let timer = 0;
 let show = null;
 let walk = null;
 
-export function startLearning() {
+// The tab is made when it is first shown.
+export const startLearning = () => () => {
+  if (!show) make();
+  return runs ? watch() : get("/api/runs").then(offer).then(watch).catch(report);
+};
+
+function make() {
   const change = (changes) => ({ ...address().settings, ...changes });
   const href = (changes) => link("learning", change(changes));
   show = startLearningView(place("learning-view"), { href, choose: (changes) => goTo("learning", change(changes)),
@@ -35,7 +41,6 @@ export function startLearning() {
     goTo("learning", { ...kept, run: runOf(settings), text: place("watched-text").value, target_text: place("watched-target").value });
     watch();
   });
-  return () => (runs ? watch() : get("/api/runs").then(offer).then(watch).catch(report));
 }
 
 function offer(found) {
@@ -79,11 +84,12 @@ async function watch() {
 function begin(content) {
   learning = { ...content, moments: [] };
   const { run, given, trace } = content;
+  place("watched-text").value = trace.text;
+  if (given) place("watched-target").value = trace.translation;
+  if (address().tab !== "learning") return; // somebody has gone on already
   const settings = { ...address().settings, run, text: trace.text, ...(given && { target_text: trace.translation }) };
   restate("learning", settings); // the sentence of the run, where none was given
   asked = JSON.stringify(bodyOf(settings));
-  place("watched-text").value = trace.text;
-  if (given) place("watched-target").value = trace.translation;
 }
 
 function nothing(status) {
@@ -93,7 +99,8 @@ function nothing(status) {
 }
 
 function draw() {
-  const { settings } = address();
+  const { tab, settings } = address();
+  if (tab !== "learning") return;
   place("learning-view").hidden = false;
   place("learning-status").replaceChildren(...origin(learning).childNodes);
   show(learning, settings);
