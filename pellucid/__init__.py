@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pellucid.decode.translator import Translator, load
     from pellucid.errors import UserError
     from pellucid.nn import Transformer
-    from pellucid.tracing import Trace, explain
+    from pellucid.tracing import Trace, explain, watch
     from pellucid.training.loop import train
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "explain",
     "load",
     "train",
+    "watch",
 ]
 
 # Where each name lives. It is imported when first used: most uses need no torch, and none needs everything.
@@ -45,6 +46,7 @@ _HOMES = {
     "explain": "pellucid.tracing",
     "load": "pellucid.decode.translator",
     "train": "pellucid.training.loop",
+    "watch": "pellucid.tracing",
 }
 
 

@@ -14,7 +14,7 @@ ROOT = Path(pellucid.__file__).parent
 
 # A room imports from rooms above it in this list, and from itself.
 ORDER: list[set[str]] = [
-    {"errors", "cores"},
+    {"errors", "cores", "notebook"},
     {"fields"},
     {"config"},
     {"storage"},

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import isnan
 from typing import NamedTuple
 
 from pellucid.decode.markup.tags import Tag, put_back
 from pellucid.decode.sentences import Document
+from pellucid.notebook import page, quiet, table, text
 from pellucid.text.languages import Languages
+
+SHOWN = 10  # alternatives and notes that a notebook shows
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,13 @@ class Translation:
         """The translation, and each alternative, with its tags in its text."""
         others = tuple([each.with_tags() for each in self.alternatives])
         return replace(self, text=put_back(self.text, self.tags), tags=(), alternatives=others) if self.tags else self
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        best = (self, *self.alternatives[:SHOWN])
+        rows = [(text(each.text), "" if isnan(each.score) else f"{each.score:.3f}") for each in best]
+        direction = f"{self.source} → {self.target}" if self.source else ""
+        return page(table(("translation", "score"), rows), quiet(direction), *map(quiet, self.notes[:SHOWN]))
 
 
 class SentenceTranslation(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,8 +86,12 @@ class ModelDirectory:
 
     @property
     def name(self) -> str:
-        """The name of the directory; for the model of a run, the name of the run."""
+        """The name of the directory; for the model of a run, the name of the run; for a snapshot, that and its step."""
         path = self.path.resolve()
+        if self.weights_file != WEIGHTS:
+            return (
+                f"{path.parent.name}, {re.sub(r'-0*(?=[0-9])', ' ', Path(self.weights_file).stem)}"  # dates, step 170
+            )
         return path.parent.name if path.name == "model" else path.name
 
     @cached_property

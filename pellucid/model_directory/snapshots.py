@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.config import ModelConfig
-from pellucid.errors import UserError
+from pellucid.errors import UserError, nearest
 from pellucid.model_directory.directory import Metadata, ModelDirectory
 from pellucid.model_directory.find import PREVIOUS_MODEL, SHIPPED
 from pellucid.model_directory.weights import CONFIG, write_config
 from pellucid.storage import new_directory, write_file
 
 FOLDER = "snapshots"  # in a run directory
+SAMPLE = "sample.json"
 FILE = re.compile(r"step-(\d+)\.safetensors")
 MODELS = ("model", PREVIOUS_MODEL)  # the names that the model of a run may have
+
+
+class Sample(NamedTuple):
+    """A pair that was held out from the training, to watch the model learn it."""
+
+    text: str
+    target_text: str
+    source: str | None = None  # languages
+    target: str | None = None
 
 
 class Snapshots:
@@ -36,8 +47,7 @@ class Snapshots:
         """The snapshots of a run that ships with the package, by its name, or of a run directory."""
         found = cls.beside(Path(run)) or cls.beside(SHIPPED / str(run))
         if found is None:
-            names = ", ".join(sorted(path.parent.name for path in SHIPPED.glob(f"*/{FOLDER}")))
-            remedy = f"train with --set snapshots=50, or take a run that ships: {names}"
+            remedy = f"train with --set snapshots=50, or take a run that ships: {', '.join(cls.shipped())}"
             raise UserError("has no snapshots", str(run), remedy)
         return found
 
@@ -47,11 +57,32 @@ class Snapshots:
         places = [place, place.parent] if place.name in MODELS else [place]
         return next((cls(each / FOLDER) for each in places if cls(each / FOLDER).steps), None)
 
-    def create(self, config: ModelConfig, metadata: Metadata) -> None:
+    @classmethod
+    def shipped(cls) -> dict[str, Self]:
+        """The snapshots that come with the package, by the name of their run."""
+        return {path.parent.name: cls(path) for path in sorted(SHIPPED.glob(f"*/{FOLDER}"))}
+
+    def create(self, config: ModelConfig, metadata: Metadata, sample: Sample | None = None) -> None:
         """Write what the snapshots have in common, unless it is there."""
         with new_directory(self.path, remedy="free some space there") as draft:
             write_config(draft, config)
             metadata.write(draft)
+            if sample is not None:
+                (draft / SAMPLE).write_text(json.dumps(sample._asdict()) + "\n", encoding="utf-8")
+
+    @property
+    def run(self) -> str:
+        """The name of the run."""
+        return self.path.resolve().parent.name
+
+    @property
+    def sample(self) -> Sample | None:
+        """A held-out pair, if the run kept one."""
+        path = self.path / SAMPLE
+        try:
+            return Sample(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+        except (OSError, ValueError, TypeError):
+            raise UserError("is damaged", str(path), "delete it, and give a sentence of your own") from None
 
     @property
     def exists(self) -> bool:
@@ -71,6 +102,9 @@ class Snapshots:
 
     def at(self, step: int) -> ModelDirectory:
         """The model as it was at a step."""
+        if not self._file(step).is_file():
+            what = f"no snapshot was kept at step {step}"
+            raise UserError(what, "step", nearest(str(step), map(str, self.steps)))
         return ModelDirectory(self.path, self._file(step).name)
 
     def delete_after(self, step: int) -> None:

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from pellucid.config import ServeConfig
 from pellucid.decode.translator import Translator
 from pellucid.errors import UserError
-from pellucid.serve.api import labs, libretranslate, native, worked
+from pellucid.serve.api import labs, learning, libretranslate, native, worked
 from pellucid.serve.api.openapi import ApiRoute, document
 from pellucid.serve.middleware import RequestMiddleware, SafeJSONResponse, error_response
 from pellucid.serve.prometheus import CONTENT_TYPE
@@ -43,7 +43,7 @@ def create_app(translator: Translator, config: ServeConfig | None = None) -> Sta
 
     own = [ApiRoute("/metrics", metrics, "Metrics of the service, for Prometheus"), Route("/spec", spec)]
     app = Starlette(
-        routes=[*libretranslate.ROUTES, *native.ROUTES, *worked.ROUTES, *labs.ROUTES, *own],
+        routes=[*libretranslate.ROUTES, *native.ROUTES, *learning.ROUTES, *worked.ROUTES, *labs.ROUTES, *own],
         exception_handlers={HTTPException: _error, UserError: _error},
         lifespan=lifespan,
     )

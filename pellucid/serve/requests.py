@@ -106,9 +106,24 @@ class ExplainRequest(TextRequest):
     target_text: str | None = setting(None, "translation to explain, instead of the model's own")
 
     intervene: list[str] | None = setting(None, "what to change, such as decoder.layers.0.self_attention.mask=0")
+    run: str | None = setting(None, "run whose model is explained, as it was at `step`; /api/runs lists them")
+    step: int | None = setting(None, "step of the run, one of which it kept a snapshot", minimum=0)
 
     def conflicts(self) -> list[Problem]:
-        return [Problem("is empty", "target_text", "leave it out")] if self.target_text == "" else []
+        problems = [Problem("is empty", "target_text", "leave it out")] if self.target_text == "" else []
+        if (self.run is None) != (self.step is None):
+            problems.append(Problem("given without the other", "run or step", "give both, or none"))
+        return problems
+
+
+class LearningRequest(Body):
+    """`POST /api/learning`: how a run learned a sentence."""
+
+    run: str = required("name of the run; /api/runs lists them")
+    text: str | None = setting(None, "sentence to look at; default: the one that the run held out")
+    target_text: str | None = setting(None, "what it should become; default: what the last snapshot makes of it")
+    source: str | None = setting(None, "language code of the sentence; default: detected")
+    target: str | None = setting(None, "language code of the translation; default: the only one possible")
 
 
 class CellRequest(ExplainRequest):

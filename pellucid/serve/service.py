@@ -6,10 +6,10 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
-from functools import partial
+from functools import lru_cache, partial
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,7 +21,8 @@ from pellucid.decode.hypotheses import Stop, default_max_length
 from pellucid.decode.sentences import SourceText
 from pellucid.decode.translation import Translation
 from pellucid.decode.translator import Translator
-from pellucid.errors import Problem, UserError, counted
+from pellucid.errors import Problem, UserError, counted, nearest
+from pellucid.model_directory.snapshots import Snapshots
 from pellucid.serve.clients import ApiKeys, Client, RateLimiter, network
 from pellucid.serve.languages import Languages
 from pellucid.serve.middleware import CLIENT_CLOSED_REQUEST
@@ -30,14 +31,11 @@ from pellucid.serve.requests import Body
 from pellucid.serve.work.batcher import Batcher, Job, Options
 from pellucid.serve.work.cpu_meter import CpuMeter
 from pellucid.serve.work.iterators import IteratorPool, Task, TimedOutError
-from pellucid.text.languages import Languages as Direction
 from pellucid.text.unicode import well_formed
-
-if TYPE_CHECKING:
-    from pellucid.tracing import Trace
 
 WRONG_KEYS = 20  # per minute and address; then every key from there has to wait
 CLOSING = 2  # seconds for work to notice that it is not wanted any more
+MODELS_AT_STEPS = 4  # models of single steps that are kept open
 EXPLAIN_TOKENS = 4096  # an explanation costs about as much as a search of so many tokens
 
 Result = TypeVar("Result")
@@ -57,6 +55,11 @@ class Service:
         self._keys = ApiKeys.read(Path(config.api_keys)) if config.api_keys else None
         self._rate_limiter = RateLimiter()
         self.lab = threading.Lock()  # held by the one lab that runs
+        own = Snapshots.beside(translator.directory.path)  # of the run that the model belongs to
+        self.runs = {own.run: own} if own else {}
+        for name, snapshots in Snapshots.shipped().items():
+            self.runs.setdefault(name, snapshots)
+        self._model_at = lru_cache(MODELS_AT_STEPS)(self._open_at)
 
     def close(self) -> None:
         """Finish the accepted requests. Whose client is not there any more, they are stopped."""
@@ -181,11 +184,18 @@ class Service:
             disconnect.cancel()
             work.cancel()
 
-    def trace(self, text: str, direction: Direction, target_text: str | None, intervene: Sequence[str]) -> Trace:
-        """The trace of a translation."""
-        from pellucid.tracing import explain
+    def snapshots(self, run: str) -> Snapshots:
+        """Those of a run by its name: a request names no file."""
+        if run not in self.runs:
+            raise UserError(f"no run {run!r} with snapshots", "run", nearest(run, self.runs))
+        return self.runs[run]
 
-        return explain(self.translator, text, *direction, target_text=target_text, intervene=intervene)
+    def translator_of(self, run: str | None, step: int | None) -> Translator:
+        """The model that is served, or that of a step of a run."""
+        return self.translator if run is None or step is None else self._model_at(run, step)
+
+    def _open_at(self, run: str, step: int) -> Translator:
+        return Translator(self.snapshots(run).at(step), "reference")
 
     async def explain(self, request: Request, answer: Callable[[], str]) -> str:
         """What `answer` computes of a trace, as JSON."""
@@ -199,6 +209,10 @@ class Service:
             return cast(str, trace)
 
         return await self._result(request, asyncio.create_task(read()))
+
+    def learning_task(self, request: Request, watch: Callable[[], Iterator[Any]], snapshots: int) -> Task:
+        """The task of looking at a sentence in so many snapshots."""
+        return Task(watch, request.state.client.name, snapshots * EXPLAIN_TOKENS, partial(self._charge, request))
 
     async def stream_task(self, request: Request, source: SourceText, config: DecodeConfig) -> Task:
         """The task of translating a text piece by piece, if it is within the limits."""

@@ -35,7 +35,7 @@ def print_trace(trace: Trace, console: Console) -> None:
 def print_formulas(trace: Trace, console: Console) -> None:
     """The formulas of the model, with the shapes of what they give; of each stack's layers the first."""
     for place, group in groupby((each for each in trace.formulas if not each.layer), key=_place):
-        console.print(printable(_section(place, ""), console))
+        console.print(printable(section(place, ""), console))
         for formula in group:
             shape = "×".join(map(str, formula.shape)) or "number"
             console.print(printable(Text.assemble(f"  {formula}", (f"   {shape}", "dim")), console))
@@ -60,24 +60,24 @@ def _blocks(trace: Trace, width: int) -> Iterator[RenderableType]:
     yield Text(f"score {', '.join(scores)}", "dim")
     if trace.changed:
         yield from _what_if(trace, trace.changed)
-    yield _section("Tokens", "with their ids; ▁ is a space")
+    yield section("Tokens", "with their ids; ▁ is a space")
     yield _tokens("source", trace.source_tokens, width)
     yield _tokens("target", trace.target_out, width)
-    yield _section("Alignment", "attention weights (percent) of target tokens on source tokens")
+    yield section("Alignment", "attention weights (percent) of target tokens on source tokens")
     yield _alignment(trace, width)
-    yield _section("Steps", "output token, its probability, entropy of the distribution (bits)")
+    yield section("Steps", "output token, its probability, entropy of the distribution (bits)")
     yield _steps(trace.steps)
     if any(step.differs for step in trace.steps):
         yield Text(f"  ≠ here {trace.engine} has another likeliest token than the reference", "yellow")
-    yield _section("Heads", "where more than half of a head's attention goes; · nowhere in particular")
+    yield section("Heads", "where more than half of a head's attention goes; · nowhere in particular")
     yield _heads(trace)
-    yield _section("Beam", f"of {trace.beam.width}; score: log-probability / length; ★ the best, ✗ not continued")
+    yield section("Beam", f"of {trace.beam.width}; score: log-probability / length; ★ the best, ✗ not continued")
     yield _beam(trace.beam, width)
 
 
 def _what_if(trace: Trace, changed: Trace) -> Iterator[RenderableType]:
     """The translation under interventions, and what they do to the probabilities of the original one."""
-    yield _section("What if", ", ".join(changed.interventions.given))
+    yield section("What if", ", ".join(changed.interventions.given))
     yield Text.assemble("  ", (changed.text, "bold"), ("  →  ", "dim"), (changed.translation, "bold"))
     for note in changed.notes:
         yield Text(f"  note: {note}", "yellow")
@@ -85,10 +85,10 @@ def _what_if(trace: Trace, changed: Trace) -> Iterator[RenderableType]:
     for step, after in zip(trace.steps[:MOST_STEPS], changed.original_probabilities, strict=False):
         before = step.chosen.probability
         style = "yellow" if abs(after - before) >= 0.1 else ""
-        yield Text(f"    {_fitted(step.chosen.text, 14)} {before:6.1%} → {after:6.1%}", style)
+        yield Text(f"    {fitted(step.chosen.text, 14)} {before:6.1%} → {after:6.1%}", style)
 
 
-def _section(title: str, about: str) -> RenderableType:
+def section(title: str, about: str) -> RenderableType:
     return Text.assemble("\n", (title, "bold cyan"), (f"  {about}", "dim"))
 
 
@@ -112,13 +112,13 @@ def _alignment(trace: Trace, width: int) -> RenderableType:
         return Group(*(_aligned(trace, row, first) for row in range(len(rows))))
     heading = Text(" " * (first + 3))
     for token, size in zip(trace.source_tokens, sizes, strict=True):
-        heading.append(" " + _fitted(token.text, size), "dim")
+        heading.append(" " + fitted(token.text, size), "dim")
     lines = [heading]
     for word, weights in zip(rows, trace.alignment.tolist(), strict=True):
-        line = Text("  ").append(_fitted(word, first, right=True), "bold").append(" ")
+        line = Text("  ").append(fitted(word, first, right=True), "bold").append(" ")
         for weight, size in zip(weights, sizes, strict=True):
             cell = f"{BLOCKS[round(weight * 8)]}{weight * 100:3.0f}"
-            line.append(f" {cell:<{size}}", _shade(weight))
+            line.append(f" {cell:<{size}}", shade(weight))
         lines.append(line)
     return Group(*lines)
 
@@ -126,10 +126,10 @@ def _alignment(trace: Trace, width: int) -> RenderableType:
 def _aligned(trace: Trace, row: int, first: int) -> Text:
     """A target token and the source tokens with the largest weights."""
     weights = trace.alignment[row]
-    line = Text("  ").append(_fitted(trace.target_out[row].text, first, right=True), "bold")
+    line = Text("  ").append(fitted(trace.target_out[row].text, first, right=True), "bold")
     for column in (-weights).argsort(kind="stable")[:4].tolist():
         token, weight = trace.source_tokens[column].text, weights[column]
-        line.append(f"   {token}", _shade(weight)).append(f" {weight:.0%}", "dim")
+        line.append(f"   {token}", shade(weight)).append(f" {weight:.0%}", "dim")
     return line
 
 
@@ -146,7 +146,7 @@ def _steps(steps: Sequence[DecodingStep]) -> Table:
         table.add_row(
             f"{position + 1:>5}",
             step.chosen.text + (" ≠" if step.differs else ""),
-            Text(f"{BLOCKS[-1] * round(probability * 10):<10} {probability:6.1%}", _shade(max(0.3, probability))),
+            Text(f"{BLOCKS[-1] * round(probability * 10):<10} {probability:6.1%}", shade(max(0.3, probability))),
             f"{step.entropy:.1f}",
             Text("  ").join(Text.assemble(each.text, (f" {each.probability:.1%}", "dim")) for each in others),
             f"from {step.pools[-1].size}",
@@ -200,11 +200,11 @@ def _line(run: Sequence[Node], continued: bool, width: int) -> Text:
     return words if continued else words.append(f"  {last.score:z.3f} ✗", "dim")
 
 
-def _shade(weight: float) -> str:
+def shade(weight: float) -> str:
     return "bold cyan" if weight >= 0.5 else "cyan" if weight >= 0.25 else "" if weight >= 0.1 else "dim"
 
 
-def _fitted(word: str, size: int, right: bool = False) -> str:
+def fitted(word: str, size: int, right: bool = False) -> str:
     """A word in exactly `size` cells, cut or padded."""
     if cell_len(word) > size:
         word = set_cell_size(word, size - 1).rstrip() + "…"

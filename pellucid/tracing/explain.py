@@ -54,7 +54,7 @@ def explain(
     """
     translator = model if isinstance(model, Translator) else load(model)
     [source_text] = translator.source_texts([text], source, target)
-    given = None if target_text is None else _given(translator, target_text)
+    given = None if target_text is None else given_target(translator, target_text)
     trace = replace(
         _plain(translator, source_text, given),
         detected=_is_detected(translator, source, target, source_text.direction),
@@ -112,24 +112,38 @@ def _changed(translator: Translator, plain: Trace, given: list[int] | None, inte
     source = _source(translator, SourceText(text, (plain.source, plain.target), prefix), whole=True)
     if asked.future:
         source = source._replace(notes=(*source.notes, FUTURE))
-    reference = ChangedReference(_reference(translator), asked.change, asked.future)
     # Some changes let a model go on without end: twice the words of the plain translation show that.
     forced = len(source.sentence.prefix)
     if forced > translator.max_tokens:
         remedy = f"at most {translator.max_tokens}"
         raise UserError(f"{forced} tokens are more than can be forced", "intervene", remedy)
-    config = DecodeConfig(max_length=forced + max(SHORT, 2 * len(plain.target_out)))
-    beam = traced_beam_search(reference, source.sentence, config, translator.tokenizers.target)
-    output = [node.id for node in beam.nodes if node.best] if given is None else given
+    target = _by_reference(translator, source, asked, given, forced + max(SHORT, 2 * len(plain.target_out)))
     original = [token.id for token in plain.target_out]
-    values, on_original = (
-        record(reference.model, source.sentence.source_ids, target, asked.change) for target in (output, original)
-    )
-    logits = values["output.logits"]
-    scores = (exact_score(logits, output),)
-    target = _Target(output, given is not None, "reference", scores, logits, values, beam)
+    on_original = record(_reference(translator).model, source.sentence.source_ids, original, asked.change)
     before = probabilities(on_original["output.logits"], original)
     return replace(_trace(translator, source, target, asked), detected=plain.detected, original_probabilities=before)
+
+
+def explain_target(translator: Translator, source_text: SourceText, target: Sequence[int], longest: int) -> Trace:
+    """The trace of a given target. Its beam search is that of the reference, for at most `longest` tokens: a model that
+    has learned little would go on without end."""
+    source = _source(translator, source_text, whole=True)
+    found = _by_reference(translator, source, NO_INTERVENTIONS, target, longest)
+    return _trace(translator, source, found, NO_INTERVENTIONS)
+
+
+def _by_reference(
+    translator: Translator, source: _Source, asked: Interventions, given: Sequence[int] | None, longest: int
+) -> _Target:
+    """What the reference finds under interventions, or the target that is given."""
+    reference = ChangedReference(_reference(translator), asked.change, asked.future)
+    config, tokenizer = DecodeConfig(max_length=longest), translator.tokenizers.target
+    beam = traced_beam_search(reference, source.sentence, config, tokenizer)
+    output = [node.id for node in beam.nodes if node.best] if given is None else given
+    values = record(reference.model, source.sentence.source_ids, output, asked.change)
+    logits = values["output.logits"]
+    scores = (exact_score(logits, output),)
+    return _Target(output, given is not None, "reference", scores, logits, values, beam)
 
 
 def _trace(translator: Translator, source: _Source, target: _Target, asked: Interventions) -> Trace:
@@ -191,7 +205,7 @@ def _source(translator: Translator, text: SourceText, whole: bool) -> _Source:
     return _Source(*spans[0], text.direction, (*document.notes, *([parts] if len(spans) > 1 else [])))
 
 
-def _given(translator: Translator, text: str) -> list[int]:
+def given_target(translator: Translator, text: str) -> list[int]:
     ids = translator.tokenizers.encode_target(text)
     if len(ids) > translator.max_tokens:
         what = f"{len(ids)} tokens are more than the {translator.max_tokens} that can be explained"

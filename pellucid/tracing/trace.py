@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pellucid.config import ModelConfig
 from pellucid.reference.functions import Array, Mask
@@ -17,6 +17,9 @@ from pellucid.tracing.formulas import Formula, formulas
 from pellucid.tracing.formulas.cells import Numbers
 from pellucid.tracing.formulas.opening import open_cell
 from pellucid.tracing.interventions import NO_INTERVENTIONS, Interventions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Attention = Literal["encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"]
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
@@ -138,7 +141,7 @@ class Score:
     score: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """One translation with all its intermediate values."""
 
@@ -160,12 +163,27 @@ class Trace:
     alignment: Array  # (target_out, source_tokens)
     heads: tuple[Head, ...]
     scores: tuple[Score, ...]  # of the translation, by the engine that searched and by the reference
-    parameters: Mapping[str, Array] = field(repr=False)  # the weights of the model
+    parameters: Mapping[str, Array]  # the weights of the model
     detected: bool = False  # the source language was detected from the text
     notes: tuple[str, ...] = ()
     interventions: Interventions = NO_INTERVENTIONS  # under which it was made
     changed: Trace | None = None  # the trace under the interventions that were asked for
     original_probabilities: tuple[float, ...] = ()  # under interventions: of each token of the original translation
+
+    def __repr__(self) -> str:
+        tokens = f"{len(self.source_tokens)} + {len(self.target_out)} tokens"
+        return f"<Trace {self.text[:60]!r} → {self.translation[:60]!r}, model {self.model}, {tokens}>"
+
+    def _repr_html_(self) -> str:
+        from pellucid.tracing.pictures.notebook import trace_page
+
+        return trace_page(self)
+
+    def plot(self, what: str = "alignment") -> Figure:
+        """A picture (matplotlib) of the alignment, the beam, or every head of an attention, by its name."""
+        from pellucid.tracing.pictures.figures import figure
+
+        return figure(self, what)
 
     @property
     def formulas(self) -> tuple[Formula, ...]:

@@ -41,7 +41,7 @@ from pellucid.training.runtime.process_group import ProcessGroup, process_group
 from pellucid.training.runtime.shards import mixed_seed
 from pellucid.training.runtime.signals import stop_signals
 from pellucid.training.schedule import learning_rate
-from pellucid.training.snapshots import SnapshotSchedule, save_snapshot
+from pellucid.training.snapshots import SnapshotSchedule, sample, save_snapshot
 from pellucid.training.state import Training, begin
 from pellucid.training.validate import Validation, valid_loss, validate
 
@@ -121,7 +121,7 @@ def _run(run: Run, settings: Settings, data: Data, display: Display | None, grou
     if group.is_main:
         run.set_model_aside()
     if group.is_main and settings.train.snapshots and not run.snapshots.exists:
-        run.snapshots.create(settings.model, learn_metadata(run, settings, data.corpus))
+        run.snapshots.create(settings.model, learn_metadata(run, settings, data.corpus), sample(data))
     batches = data.epoch_batches(settings.train, epoch=0)
     count, share = counted(len(batches), "batch", "batches"), 100 * real_share(data.corpus, batches)
     display.note(f"{data.report}\n{count} per epoch, {share:.1f}% real tokens")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pellucid.model_directory.snapshots import Sample
+from pellucid.training.data import Data
 from pellucid.training.run.directory import WRITE_REMEDY
 from pellucid.training.state import Training
 
@@ -41,3 +43,11 @@ def place(training: Training) -> int:
 
 def save_snapshot(training: Training) -> None:
     training.run.snapshots.save(training.progress.step, training.model.arrays(), WRITE_REMEDY)
+
+
+def sample(data: Data) -> Sample | None:
+    """A pair to watch: the validation pair in the middle."""
+    if not len(data.valid_pairs):
+        return None
+    pair = int(data.valid_pairs[len(data.valid_pairs) // 2])
+    return Sample(*data.valid_corpus.text(pair), *data.valid_corpus.languages(pair))

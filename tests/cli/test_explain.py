@@ -98,6 +98,47 @@ def test_what_is_wrong_is_reported(make_model: MakeModel, tmp_path: Path) -> Non
         run("the cat", "--model", tmp_path / "nowhere")
 
 
+def test_a_run_is_watched(tmp_path: Path) -> None:
+    printed = run("--run", "dates").stdout
+    for heading in ("Translations", "Probabilities", "Attention"):
+        assert f"\n{heading}" in printed
+    words = ("le 14 juillet 1989", "--run", "dates", "--target-text", "1989-07-14")
+    learning = pellucid.watch("dates", "le 14 juillet 1989", target_text="1989-07-14")
+    assert json.loads(run(*words, "--json").stdout) == learning.to_dict()
+    assert run(*words, "--html", tmp_path / "page.html").stdout == ""
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == learning.to_html()
+
+
+def test_one_step_of_a_run_is_explained_like_any_model() -> None:
+    words = ("--run", "dates", "--step", "520")
+    data = json.loads(run(*words, "--json").stdout)
+    assert (data["model"], data["translation"], data["given"]) == ("dates, step 520", "2083-06-29", True)
+    cell = "encoder.layers.0.self_attention.weights.1.2.3"
+    opened = json.loads(run(*words, "--cell", cell).stdout)
+    assert opened["number"] == pellucid.watch("dates").at(520).values[cell[:-6]][1, 2, 3]
+    own = json.loads(run("3. Mai 2022", *words, "--json", "--without", "positions").stdout)
+    assert own["text"] == "3. Mai 2022"
+    assert not own["given"]
+    assert own["changed"]["interventions"] == ["positions=0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((), "TEXT: missing"),
+        (("--run", "nowhere"), "nowhere: has no snapshots"),
+        (("--run", "dates", "--step", "521"), r"no snapshot was kept at step 521 \(did you mean '520'"),
+        (("--run", "dates", "--without", "mask"), "--without or --intervene: does not go with --run .add --step N"),
+        (("--run", "dates", "--png", "x"), "--png: does not go with --run"),
+        (("--run", "dates", "--model", "x"), "--model: does not go with --run .leave it out"),
+        (("the cat", "--step", "3"), "--step: goes with --run alone"),
+    ],
+)
+def test_what_does_not_go_with_a_run(words: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(UserError, match=problem):
+        run(*words)
+
+
 def test_needs_no_torch(make_model: MakeModel) -> None:
     program = (
         "import sys\nsys.modules['torch'] = sys.modules['matplotlib'] = None\nfrom pellucid.cli import main\nmain()"

@@ -18,6 +18,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/cell": {**TEXT, "cell": "alignment.0.0"},
     "/api/worked": {"id": "W6"},
     "/api/labs/run": {"name": "lookup"},
+    "/api/learning": {"run": "dates"},
 }
 FORMS = {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pellucid.errors import UserError
-from pellucid.tracing import explain, pictures
+from pellucid.tracing import explain
+from pellucid.tracing.pictures import figures as pictures
 
 MakeModel = Callable[..., Path]
 NAMES = {

@@ -16,6 +16,7 @@ from pellucid.config import TrainConfig
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.snapshots import Snapshots
+from pellucid.training.data import prepare_data
 from pellucid.training.loop import resume_run, start_run
 from pellucid.training.run import Run, Settings
 from pellucid.training.run.budget import check_budget
@@ -66,6 +67,15 @@ def test_a_snapshot_is_a_model_directory_with_the_metadata_of_the_model(watched:
     assert snapshot.languages.directions == model.languages.directions
     assert snapshot.length_limit == model.length_limit
     assert snapshot.tokenizers.encode_target("iv ii") == model.tokenizers.encode_target("iv ii")
+
+
+def test_the_sample_is_a_pair_that_was_held_out(watched: Run, settings: Settings) -> None:
+    sample, data = watched.snapshots.sample, prepare_data(settings.absolute())
+    assert sample is not None
+    held_out = [data.valid_corpus.text(int(pair)) for pair in data.valid_pairs]
+    trained_on = [data.corpus.text(int(pair)) for pair in data.train_pairs]
+    assert (sample.text, sample.target_text) in held_out
+    assert (sample.text, sample.target_text) not in trained_on
 
 
 def test_the_run_has_the_weights_that_it_would_have_without(watched: Run, settings: Settings, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from pellucid.web.bundle import STATIC, dependencies, offline_page, read
 
-PAGE, REPORT, SHEET, LABS = "page/main.js", "report.js", "sheet.js", "labs.js"
-OWN = {REPORT, SHEET, LABS, "recompute.js"}  # what the page does not need: it has a server
+PAGE, REPORT, SHEET, LABS, LEARNING = "page/main.js", "report.js", "sheet.js", "labs.js", "learning.js"
+OWN = {REPORT, SHEET, LABS, LEARNING, "recompute.js"}  # what the page does not need: it has a server
 MODULES = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.js"))
 DECLARED = re.compile(
     r"^(?:export )?(?:async )?(?:const|let|var|class|function\*?) +(\[[^]]*\]|\{[^}]*\}|\w+)", re.MULTILINE
@@ -23,13 +23,14 @@ def names(module: str) -> list[str]:
 
 
 def test_report_sheet_and_labs_are_drawn_by_the_modules_of_the_page() -> None:
-    page, report, sheet, labs = (set(dependencies(entry)) for entry in (PAGE, REPORT, SHEET, LABS))
+    page, report, sheet, labs, learning = (set(dependencies(entry)) for entry in (PAGE, REPORT, SHEET, LABS, LEARNING))
     shared = {"address.js", "dom.js", "heatmap.js"}
     assert shared | {name for name in MODULES if name.startswith("trace/")} == report - OWN
     assert {"dom.js", *(name for name in MODULES if name.startswith("worked/"))} == sheet - OWN
     assert {"dom.js", *(name for name in MODULES if name.startswith("labs/"))} == labs - OWN
-    assert (report | sheet | labs) - OWN <= page
-    assert page | report | sheet | labs == set(MODULES)  # and nothing is left over
+    assert "learning/learning.js" in learning
+    assert (report | sheet | labs | learning) - OWN <= page
+    assert page | report | sheet | labs | learning == set(MODULES)  # and nothing is left over
 
 
 def test_the_page_has_the_styles_of_report_and_sheet() -> None:
@@ -53,7 +54,7 @@ def test_a_module_says_what_it_draws_and_imports_only_what_is_there(module: str)
         assert (STATIC / folder / found[1]).is_file()
 
 
-@pytest.mark.parametrize("entry", [REPORT, SHEET, LABS])
+@pytest.mark.parametrize("entry", [REPORT, SHEET, LABS, LEARNING])
 def test_the_joined_script_declares_every_name_once_and_imports_nothing(entry: str) -> None:
     declared = [name for module in dependencies(entry) for name in names(module)]
     assert len(declared) > 20

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 
-from pellucid.tracing import explain
+from pellucid.tracing import explain, watch
 from pellucid.worked import CheckedExample, check, shipped
 from pellucid.worked.examples import read, read_text
 from pellucid.worked.page import page
@@ -53,12 +53,15 @@ class Offline(NamedTuple):
     data: Any
 
 
-@pytest.fixture(scope="module", params=["report", "sheet"])
+@pytest.fixture(scope="module", params=["report", "sheet", "learning"])
 def offline(request: pytest.FixtureRequest, make_model: MakeModel) -> Offline:
-    """The report of an attack that is translated, or the sheet of one that is worked."""
+    """The report of an attack that is translated, the page of how it is learned, or the sheet of one that is worked."""
     if request.param == "report":
         trace = explain(make_model(), ATTACK, "en", "de", target_text=f"die Katze </script>{ATTACK}")
         return Offline(trace.to_html(), f"{ATTACK} → die Katze </script>{ATTACK}", trace.to_dict())
+    if request.param == "learning":
+        learning = watch("dates", ATTACK, target_text=ATTACK)
+        return Offline(learning.to_html(), f"{ATTACK}: how dates learned it", learning.to_dict())
     checked = worked_attack()
     return Offline(page([checked]), ATTACK, [plain(checked)])
 

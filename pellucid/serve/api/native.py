@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from functools import partial
 from importlib.metadata import version
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,6 +25,7 @@ from pellucid.serve.requests import CellRequest, ExplainRequest, SearchRequest, 
 from pellucid.serve.service import Service, service_of
 from pellucid.serve.work.batcher import Options
 from pellucid.serve.work.iterators import Task
+from pellucid.text.languages import Languages
 
 if TYPE_CHECKING:
     from pellucid.tracing import Trace
@@ -81,12 +81,25 @@ async def _explain(request: Request, kind: type[AnyExplain], answer: Callable[[T
     body = await service.receive(request, kind)
     [text] = service.texts(body.text, "text")
     given = body.target_text and service.texts(body.target_text, "target_text")[0]
-    direction = await asyncio.to_thread(service.languages.direction, text, body.source, body.target)
-    # As it was asked, for the trace says whether the language was detected.
-    asked = direction if direction == (None, None) else (body.source, body.target)
-    start = partial(service.trace, text, asked, given, service.texts(body.intervene or [], "intervene"))
+    direction = await _direction(service, text, body)
+    changes = service.texts(body.intervene or [], "intervene")
+
+    def start() -> Trace:
+        from pellucid.tracing import explain
+
+        translator = service.translator_of(body.run, body.step)
+        return explain(translator, text, *direction, target_text=given, intervene=changes)
+
     found = await service.explain(request, lambda: answer(start(), body))
     return Response(found, media_type="application/json")
+
+
+async def _direction(service: Service, text: str, body: ExplainRequest) -> Languages:
+    """As it was asked for, because the trace says whether the language was detected; none, where the model has none."""
+    if body.run is not None:
+        return body.source, body.target
+    found = await asyncio.to_thread(service.languages.direction, text, body.source, body.target)
+    return found if found == (None, None) else (body.source, body.target)
 
 
 async def model(request: Request) -> Response:

@@ -7,8 +7,9 @@ import os
 import shutil
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
@@ -18,6 +19,9 @@ from pellucid.model_directory.snapshots import Snapshots
 from pellucid.storage import lock, write_file
 from pellucid.text.tokenizer import Tokenizers
 from pellucid.training.run.settings import Settings, read_toml
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CONFIG, LOG, LOCK = "config.toml", "log.jsonl", ".lock"
 WRITE_REMEDY = "free some space, then continue with --resume: the last checkpoint is intact"
@@ -31,6 +35,22 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.directory)!r})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from pellucid.training.run.summary import run_page
+
+        return run_page(self)
+
+    def plot(self) -> Figure:
+        """Loss, validation scores and learning rate against minutes (matplotlib)."""
+        from pellucid.training.run.summary import curves
+
+        if find_spec("matplotlib") is None:
+            raise UserError("matplotlib is not installed", "plot", "pip install 'pellucid[plot]'")
+        if (drawn := curves(self)) is None:
+            raise UserError("nothing was trained yet", str(self.directory), "wait for its first step")
+        return drawn
 
     @property
     def exists(self) -> bool:

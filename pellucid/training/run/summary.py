@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pellucid.notebook import curve, new_figure, page, quiet, table
 from pellucid.training.run.directory import Run
 from pellucid.training.run.progress import Progress
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN = 20  # validations that a notebook shows
 SCORES = (("bleu", "BLEU", "#36c"), ("chrf", "chrF", "#393"), ("exact_match", "exact match, %", "#963"))
 
 
 def draw_curves(run: Run) -> None:
     """curves.png: loss, validation scores and learning rate against minutes."""
-    import matplotlib
+    if (drawn := curves(run)) is not None:
+        drawn.savefig(run.curves, dpi=100, metadata={"Software": None})
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
+def curves(run: Run) -> Figure | None:
+    """The picture, without pyplot, so that a notebook keeps its own way to show one; None before the first step."""
     history = run.history()
     steps = [entry for entry in history if "loss" in entry]
     validations = [entry for entry in history if "valid_loss" in entry]
     if not steps:
-        return
+        return None
     minutes = {0: 0.0} | {entry["step"]: entry["seconds"] / 60 for entry in steps}
-    figure, (losses, scores, rates) = pyplot.subplots(3, 1, figsize=(8, 9), sharex=True, layout="constrained")
+    figure = new_figure(8, 9)
+    losses, scores, rates = figure.subplots(3, 1, sharex=True)
     losses.plot(*_smooth(steps, minutes), label="training loss", color="#8aa")
     if validations:
         when = [minutes[entry["step"]] for entry in validations]
@@ -41,8 +48,27 @@ def draw_curves(run: Run) -> None:
     rates.set_xlabel("minutes of training")
     for axes in (losses, scores, rates):
         axes.grid(alpha=0.3)
-    figure.savefig(run.curves, dpi=100, metadata={"Software": None})
-    pyplot.close(figure)
+    return figure
+
+
+def run_page(run: Run) -> str:
+    """What a notebook shows of a run."""
+    history = run.history()
+    steps = [entry for entry in history if "loss" in entry]
+    if not steps:
+        return page(quiet(f"run {run.directory}: nothing trained yet"))
+    where, values = _smooth(steps, {entry["step"]: entry["step"] for entry in steps})
+    validations = [entry for entry in history if "valid_loss" in entry][-SHOWN:]
+    names = ("step", "valid_loss", *(name for name, _, _ in SCORES))
+    rows = [["" if entry[name] is None else f"{entry[name]:.4g}" for name in names] for entry in validations]
+    last = steps[-1]
+    ended = f"model in {run.model}" if run.model.exists() else "not at its end"
+    return page(
+        quiet(f"run {run.directory}: {last['step']:,} steps in {last['seconds'] / 60:.1f} minutes, {ended}"),
+        curve(where, values, "training loss, nats per token, over the steps"),
+        table(("step", "validation loss", *(title for _, title, _ in SCORES)), rows) if rows else "",
+        quiet(".plot() draws loss, scores and learning rate"),
+    )
 
 
 def _smooth(steps: list[dict[str, Any]], minutes: dict[int, float]) -> tuple[list[float], list[float]]:

@@ -49,7 +49,7 @@ export function thumbnail(values, size, kind) {
   return pixels(values, kind, largestOf(values), [values[0].length * cell, values.length * cell]);
 }
 
-function legend(kind, largest) {
+function colourScale(kind, largest) {
   const [from, to] = kind === "signed" ? [-largest, largest] : [0, 1];
   const ramp = Array.from({ length: 64 }, (_, at) => from + ((to - from) * at) / 63);
   const [first, last] = { signed: [number(from), number(to)], weights: ["0 %", "100 %"], mask: ["0", "1"] }[kind];
@@ -91,8 +91,9 @@ const READ = { weights: (value) => `${number(value)} (${percent(value)})`, mask:
 
 // A figure: a caption, the matrix with its row and column labels, and a line with the value of the cell that is pointed
 // at. The arrow keys move from cell to cell; `open(row, column)` follows a click or Enter. Without `columns` the columns
-// are features. `name` is the recorded value that is shown.
-export function heatmap({ values, rows, columns = null, kind = "signed", title, note = "", cell, name = null, open = null, at = null }) {
+// are features. `name` is the recorded value that is shown, `at` the cell that is open: a row and a column, or null and a
+// column for all of it; `opens` says what Enter does.
+export function heatmap({ values, rows, columns = null, kind = "signed", title, note = "", cell, name = null, open = null, at = null, opens = "opens the computation of a cell" }) {
   const [high, wide] = [values.length, values[0].length];
   const largest = largestOf(values);
   const readout = element("output", { class: "readout", "aria-live": "polite" });
@@ -102,8 +103,8 @@ export function heatmap({ values, rows, columns = null, kind = "signed", title, 
 
   function mark(box, [row, column]) {
     box.hidden = false;
-    box.style.inset = `${row * cell[1]}px auto auto ${column * cell[0]}px`;
-    [box.style.width, box.style.height] = [`${cell[0]}px`, `${cell[1]}px`];
+    box.style.inset = `${(row ?? 0) * cell[1]}px auto auto ${column * cell[0]}px`;
+    [box.style.width, box.style.height] = [`${cell[0]}px`, `${cell[1] * (row === null ? high : 1)}px`];
   }
 
   function read(row, column) {
@@ -122,7 +123,7 @@ export function heatmap({ values, rows, columns = null, kind = "signed", title, 
     if (event.key === "Enter" && open && current) open(...current);
     if (!by) return;
     event.preventDefault();
-    const [row, column] = current ? [current[0] + by[0], current[1] + by[1]] : at ?? [0, 0];
+    const [row, column] = current ? [current[0] + by[0], current[1] + by[1]] : [at?.[0] ?? 0, at?.[1] ?? 0];
     read(Math.min(high - 1, Math.max(0, row)), Math.min(wide - 1, Math.max(0, column)));
   }
 
@@ -130,7 +131,7 @@ export function heatmap({ values, rows, columns = null, kind = "signed", title, 
   const canvas = pixels(values, kind, largest, [wide * cell[0], high * cell[1]], {
     // A picture that takes keys: assistive technology passes them on to an application only.
     tabindex: 0, role: "application", "aria-roledescription": "matrix", class: open ? "openable" : null, "data-control": name && `cells-${name}`,
-    "aria-label": `${title.replace(/[_{}]/g, "")}: ${high} by ${wide}. The arrow keys read cell by cell${open ? ", Enter opens the computation of a cell" : ""}.`,
+    "aria-label": `${title.replace(/[_{}]/g, "")}: ${high} by ${wide}. The arrow keys read cell by cell${open ? `, Enter ${opens}` : ""}.`,
     onpointermove: (event) => read(...cellAt(event)), onpointerleave: () => read(-1, -1), onkeydown: move,
     onclick: open === null ? null : ((event) => { read(...cellAt(event)); if (current) open(...current); }),
   });
@@ -138,5 +139,5 @@ export function heatmap({ values, rows, columns = null, kind = "signed", title, 
   return element("figure", { "data-value": name }, element("figcaption", {}, formula(title), element("small", {}, note)),
     element("div", { class: "scroll heatmap" }, above, beside,
       element("div", { class: "cells" }, canvas, cell[0] >= 26 && cell[1] >= 20 && writtenNumbers(values, kind, largest, cell), opened, cursor)),
-    element("div", { class: "reading" }, legend(kind, largest), readout));
+    element("div", { class: "reading" }, colourScale(kind, largest), readout));
 }

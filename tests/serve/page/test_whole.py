@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pellucid.decode.translator import load
+from pellucid.labs import NAMES, lab
 from pellucid.web.bundle import STATIC
 
 Visit = Callable[..., Any]
@@ -57,8 +58,12 @@ def test_the_tabs_are_worked_by_keyboard(visit: Visit) -> None:
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tabpanel", name="Inside")).to_be_visible()
     page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tabpanel", name="Learning")).to_be_visible()
+    page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tabpanel", name="Worked examples")).to_be_visible()
     expect(page.get_by_role("tab", name="Worked examples")).to_be_focused()
+    page.go_back()
+    expect(page.get_by_role("tabpanel", name="Learning")).to_be_visible()
     page.go_back()
     expect(page.get_by_role("tabpanel", name="Inside")).to_be_visible()
 
@@ -134,3 +139,32 @@ def test_the_page_has_nothing_inline_and_asks_only_its_own_server(client: Any) -
         assert set(re.findall(r"https?://[^\s\"']+", text)) <= {
             f"http://www.w3.org/{name}" for name in ("1998/Math/MathML", "2000/svg")
         }, path
+
+
+def test_the_lab_and_the_example_stand_in_the_address(visit: Visit) -> None:
+    page = visit(address="/labs?lab=norms").page
+    title = page.locator("#lab h2")
+    expect(title).to_have_text(lab("norms").title)
+    page.locator("#lab-list button").nth(0).click()
+    expect(title).to_have_text(lab(NAMES[0]).title)
+    expect(page).to_have_url(re.compile(rf"#/labs\?lab={NAMES[0]}$"))
+    page.get_by_role("tab", name="Worked examples").click()
+    example = page.locator("#example h2")
+    expect(example).to_contain_text("W6")
+    expect(page).to_have_url(re.compile(r"#/worked\?example=W6$"))
+    page.get_by_role("button", name="W8").click()
+    expect(example).to_contain_text("W8")
+    expect(page).to_have_url(re.compile(r"#/worked\?example=W8$"))
+    page.go_back()
+    expect(example).to_contain_text("W6")
+    page.get_by_label("New sheet from a template").select_option("softmax")
+    expect(page).to_have_url(re.compile(r"#/worked\?example=own$"))
+    own = example.inner_text()
+    page.get_by_role("button", name="W8").click()
+    expect(example).to_contain_text("W8")
+    page.go_back()
+    expect(example).to_have_text(own)
+    page.get_by_role("tab", name="Labs").click()
+    expect(title).to_have_text(lab(NAMES[0]).title)
+    page.goto(page.url.split("#")[0] + "#/worked?example=nothing")
+    expect(page).to_have_url(re.compile(r"#/worked\?example=W6$"))

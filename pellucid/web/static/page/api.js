@@ -23,14 +23,19 @@ export async function* streamTranslation(body, signal) {
 }
 
 // The events of a lab that runs: its progress, then its result.
-export async function* runLab(body, signal) {
-  const response = await send("/api/labs/run", body, signal);
+export const runLab = (body, signal) => eventsUntil("result", "/api/labs/run", body, signal);
+
+// How a run learned a sentence: what all moments have in common, then each of them.
+export const streamLearning = (body, signal) => eventsUntil("end", "/api/learning", body, signal);
+
+async function* eventsUntil(last, path, body, signal) {
+  const response = await send(path, body, signal);
   for await (const [name, content] of serverEvents(response.body)) {
     if (name === "error") throw new Error(sentence(content.error));
     yield [name, content];
-    if (name === "result") return;
+    if (name === last) return;
   }
-  throw new Error("The server ended the connection before the result.");
+  throw new Error("The server ended the connection before the end.");
 }
 
 // Server-sent events: the name and the data of each.

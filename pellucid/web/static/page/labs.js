@@ -1,5 +1,6 @@
 // The tab of labs: what each measured, and a run of one's own, with its settings as sliders and a curve while it runs.
 
+import { address, goTo, restate } from "../address.js";
 import { get, runLab } from "./api.js";
 import { element, place } from "../dom.js";
 import { buttonList, report } from "./session.js";
@@ -9,20 +10,32 @@ import { drawLab, drawResult } from "../labs/lab.js";
 const MOST_CURVES = 6;
 
 export function startLabs() {
-  let labs = null;
-  return () => labs ||= get("/api/labs").then(open).catch((error) => {
-    labs = null;
-    report(error);
-  });
+  let opened = null;
+  return (settings) => {
+    opened ||= get("/api/labs").then(open).catch((error) => {
+      opened = null;
+      report(error);
+    });
+    return opened.then((show) => show?.(settings));
+  };
 }
 
+// Returns what shows the lab that the settings name; the first one if they name none.
 function open(labs) {
-  const mark = buttonList(place("lab-list"), labs.map(({ name, claims, title }) => [element("b", {}, claims.split(",")[0]), title ?? name]), choose, "true");
+  const mark = buttonList(place("lab-list"), labs.map(({ name, claims, title }) => [element("b", {}, claims.split(",")[0]), title ?? name]),
+    (at) => (labs[at] === shown ? draw(at) : goTo("labs", { lab: labs[at].name })), "true");
   let running = new AbortController();
+  let shown = null;
 
-  function choose(at) {
+  function show({ lab: name }) {
+    const at = Math.max(0, labs.findIndex((each) => each.name === name));
+    if (labs[at].name !== name && address().tab === "labs") restate("labs", { lab: labs[at].name });
+    if (labs[at] !== shown) draw(at); // a run goes on while another tab is open
+  }
+
+  function draw(at) {
     running.abort();
-    const lab = labs[at];
+    const lab = shown = labs[at];
     const form = runForm(lab, (settings) => run(lab, settings, form, result), () => running.abort());
     const result = drawLab(place("lab"), lab, [form.element]);
     mark(at);
@@ -46,7 +59,7 @@ function open(labs) {
     }
   }
 
-  choose(0);
+  return show;
 }
 
 // A slider for a number, a list for a choice, a box for yes and no; and the buttons to run and to stop.

@@ -5,6 +5,7 @@ import { get, storeKey, storedKey } from "./api.js";
 import { place } from "../dom.js";
 import { startInside } from "./inside.js";
 import { startLabs } from "./labs.js";
+import { startLearning } from "./learning.js";
 import { adopt, report, session, told } from "./session.js";
 import { startTranslate } from "./translate.js";
 import { startWorked } from "./worked.js";
@@ -66,7 +67,7 @@ function start(model) {
   const called = name === "model" ? "" : `${name}: `; // the name that every model directory of a run has
   place("model").textContent = `${called}${config.encoder_layers} + ${config.decoder_layers} layers, ${config.heads} heads, d ${config.d_model}`;
   if (keyRequired) askForKey();
-  startTabs({ translate: startTranslate(), inside: startInside(), worked: startWorked(), labs: startLabs() });
+  startTabs({ translate: startTranslate(), inside: startInside(), learning: startLearning(), worked: startWorked(), labs: startLabs() });
 }
 
 get("/api/model").then(start, report);

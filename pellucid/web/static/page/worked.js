@@ -1,11 +1,14 @@
 // The tab of worked examples: inputs and stated numbers are fields, and every step is computed again while one types.
 
+import { address, goTo, restate } from "../address.js";
 import { get, post } from "./api.js";
 import { element, place } from "../dom.js";
 import { aborted, buttonList, report } from "./session.js";
 import { sheetTools, sharedSheet } from "./sheets.js";
 import { drawExample } from "../worked/example.js";
 
+const FIRST = "W6";
+const OWN = "own"; // in the address: a sheet of one's own, which only this page has
 const PAUSE = 120; // milliseconds without a key until the example is computed again
 
 export function startWorked() {
@@ -15,16 +18,18 @@ export function startWorked() {
       opened = null;
       report(error);
     });
-    return opened.then((page) => sharedSheet(settings).then((text) => text && page?.openSheet({ sheet: text }))).catch(report);
+    return opened.then((page) => sharedSheet(settings).then((text) => (text ? page?.openSheet({ sheet: text }) : page?.show(settings)))).catch(report);
   };
 }
 
 function open(examples, templates) {
   let computing = new AbortController();
   let timer = 0;
-  let own = null; // the text of one's own sheet
+  let own = null; // the text of one's own sheet, while it is shown
+  let shown = null; // the id of the example that is shown
+  let last = null; // the text of one's own sheet, also while an example is shown
   const tools = sheetTools(templates, openSheet, () => own);
-  const mark = buttonList(place("examples"), examples.map(({ id, title }) => [element("b", {}, id), title]), choose, "true");
+  const mark = buttonList(place("examples"), examples.map(({ id, title }) => [element("b", {}, id), title]), (at) => (examples[at].id === shown ? choose(at) : goTo("worked", { example: examples[at].id })), "true");
   place("sheet-tools").replaceChildren(tools.node);
 
   function draw(example, request, again) {
@@ -38,8 +43,18 @@ function open(examples, templates) {
     report(null);
   }
 
+  function show({ example: asked }) {
+    if (asked === OWN && last !== null) return shown === OWN || openSheet({ sheet: last });
+    const at = examples.findIndex(({ id }) => id === asked);
+    const id = at < 0 ? FIRST : asked;
+    if (at < 0 && address().tab === "worked") restate("worked", { example: id });
+    if (shown !== id) choose(examples.findIndex((example) => example.id === id));
+    return null;
+  }
+
   function choose(at) {
     own = null;
+    shown = examples[at].id;
     tools.show(null);
     mark(at);
     draw(examples[at], () => ({ id: examples[at].id }), () => choose(at));
@@ -48,7 +63,9 @@ function open(examples, templates) {
   // A sheet of one's own, from its text or from a template: { sheet } or { id }. Rejects with what is wrong with it.
   async function openSheet(asked) {
     const example = await post("/api/worked", { id: "sheet", ...asked });
-    own = example.sheet;
+    own = last = example.sheet;
+    if (shown !== OWN && address().tab === "worked") goTo("worked", { example: OWN });
+    shown = OWN;
     mark(-1);
     tools.show(own);
     draw(example, () => ({ id: "sheet", sheet: own }), () => openSheet(asked));
@@ -61,7 +78,7 @@ function open(examples, templates) {
       const checked = await post("/api/worked", { ...request, ...view.read() }, computing.signal);
       view.update(checked);
       view.complain([]);
-      if (checked.sheet) tools.show(own = checked.sheet);
+      if (checked.sheet) tools.show(own = last = checked.sheet);
       report(null);
     } catch (error) {
       if (aborted(error)) return;
@@ -70,8 +87,7 @@ function open(examples, templates) {
     }
   }
 
-  choose(Math.max(0, examples.findIndex((example) => example.id === "W6")));
-  return { openSheet };
+  return { openSheet, show };
 }
 
 // "inputs.Q: 'x' is not a number", line by line.

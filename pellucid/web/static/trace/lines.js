@@ -3,7 +3,7 @@
 import { element, percent, svg } from "../dom.js";
 
 const LINE = 26; // pixels from word to word
-const LETTER = 7.2; // and of a letter, about
+const GLYPH = 7.2; // and of a letter, about
 const FEWEST = 0.01; // a weight below it has no line
 
 // `weights` (query, key). Pointing at a word, or the arrow keys, show its own lines alone. `name` is that of the value.
@@ -25,7 +25,7 @@ export function attentionLines(weights, queries, keys, { label, name, room = 440
 
   function words(texts, side, x, anchor) {
     return texts.slice(0, side === "query" ? weights.length : weights[0].length).map((text, index) => svg("text", {
-      x, y: at(index), "text-anchor": anchor, onpointerenter: () => choose(side, index) }, clipped(text, column / LETTER)));
+      x, y: at(index), "text-anchor": anchor, onpointerenter: () => choose(side, index) }, clipped(text, column / GLYPH)));
   }
 
   // Without a side every line is shown.

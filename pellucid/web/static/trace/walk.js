@@ -37,7 +37,7 @@ function changed(settings) {
 export function startWalk(where, compute) {
   const nav = element("nav", { "aria-label": "Stages" });
   const status = element("p", { class: "spoken", role: "status" });
-  const body = element("div", { class: "card stage", id: "stage" });
+  const body = element("div", { class: "card stage" });
   const aside = element("aside", { class: "card cell", "aria-label": "Computation of a cell", hidden: true });
   where.replaceChildren(nav, element("div", {}, status, body), aside);
   const href = (settings) => link(address().tab, changed(settings));

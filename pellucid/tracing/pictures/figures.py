@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.errors import UserError
+from pellucid.errors import UserError, nearest
+from pellucid.notebook import new_figure
 from pellucid.reference.functions import Array
 from pellucid.tracing.trace import ATTENTIONS, Attention, Token, Trace
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.path import Path as Curve
 
+    from pellucid.tracing.learning import Learning
+
 MOST_POSITIONS = 64
+PICTURES = (*ATTENTIONS, "alignment", "beam")
 INK, QUIET, LINE, BEST = "#23211e", "#6a655d", "#d8d3c8", "#1f5f8b"
 TITLES: dict[Attention, str] = {
     "encoder.self_attention": "Encoder self-attention: rows are queries (source), columns keys (source)",
@@ -30,17 +34,50 @@ TITLES: dict[Attention, str] = {
 
 def draw(trace: Trace, folder: Path) -> list[Path]:
     """Write the pictures into a folder, which is made if it is not there; returns what was written."""
-    if find_spec("matplotlib") is None:
-        raise UserError("matplotlib is not installed", "--png", "pip install 'pellucid[plot]'")
+    names = {f"{what.replace('.', '-').replace('_', '-')}.png": what for what in PICTURES}
+    need_matplotlib("--png")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        pictures = {f"{part.replace('.', '-').replace('_', '-')}.png": _heads(trace, part) for part in ATTENTIONS}
-        pictures |= {"alignment.png": _alignment(trace), "beam.png": _beam(trace)}
-        for name, figure in pictures.items():
-            figure.savefig(folder / name, dpi=160, metadata={"Software": None})
+        for name, what in names.items():
+            figure(trace, what).savefig(folder / name, dpi=160, metadata={"Software": None})
     except OSError as error:
         raise UserError(f"cannot be written: {error.strerror}", str(folder), "name another folder") from None
-    return [folder / name for name in pictures]
+    return [folder / name for name in names]
+
+
+def figure(trace: Trace, what: str) -> Figure:
+    """One picture: the heads of an attention by its name, the alignment or the beam."""
+    need_matplotlib("plot")
+    if what in ATTENTIONS:
+        return _heads(trace, what)
+    if what not in PICTURES:
+        raise UserError(f"there is no picture {what!r}", "what", nearest(what, PICTURES))
+    return _alignment(trace) if what == "alignment" else _beam(trace)
+
+
+def need_matplotlib(where: str) -> None:
+    if find_spec("matplotlib") is None:
+        raise UserError("matplotlib is not installed", where, "pip install 'pellucid[plot]'")
+
+
+def learning_figure(learning: Learning) -> Figure:
+    """The loss at every step, above the probability of each token."""
+    need_matplotlib("plot")
+    moments, tokens = learning.moments, learning.target_tokens[:MOST_POSITIONS]
+    height = 3.2 + 0.28 * len(tokens)
+    made = _figure(2 + 0.34 * len(moments), height, f"{learning.watched.source.text} → {learning.target}")
+    losses, shares = made.subplots(2, 1, height_ratios=[2.2, height - 2.2], sharex=True)
+    losses.plot([moment.loss for moment in moments], "o-", color=BEST, markersize=3.5)
+    losses.set_yscale("log")
+    losses.set_ylabel("loss, nats per token", fontsize=8, color=QUIET)
+    _heatmap(shares, np.array([moment.probabilities[: len(tokens)] for moment in moments]).T)
+    shares.set_aspect("auto")
+    shares.set_yticks(range(len(tokens)), [_plain(token) for token in tokens], fontsize=8)
+    shares.set_xticks(range(len(moments)), [f"{moment.step:,}" for moment in moments], rotation=90, fontsize=7)
+    shares.set_xlabel(
+        "step of the training; the shade is the probability of each token of the target", fontsize=8, color=QUIET
+    )
+    return made
 
 
 def _heads(trace: Trace, part: Attention) -> Figure:
@@ -121,12 +158,8 @@ def _curve(start: tuple[float, float], end: tuple[float, float]) -> Curve:
 
 
 def _figure(width: float, height: float, title: str) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     wide = max(width, 0.5 + 0.08 * len(title))  # inches; the title fits
-    figure = Figure(figsize=(wide, max(2.5, height)), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
+    figure = new_figure(wide, max(2.5, height))
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
     return figure
 
