@@ -16,6 +16,19 @@ import typer
 
 from pellucid.errors import UserError
 
+SIGNATURES = {
+    b"PK\x03\x04": "a zip archive, as .docx, .xlsx, .odt and .epub files are",
+    b"%PDF-": "a PDF",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an older Office document",
+    b"\x1f\x8b": "compressed by gzip",
+    b"\xfd7zXZ\x00": "compressed by xz",
+    b"(\xb5/\xfd": "compressed by zstd",
+    b"BZh": "compressed by bzip2",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+}
+"""How files that are not text begin, and what they are."""
+NULS = 0.01  # of the bytes: more are in no text
 READ_BYTES = 1 << 18  # bytes read at a time: sentences for full batches, in constant memory for a file of any size
 
 
@@ -47,6 +60,15 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
+def check_text(beginning: bytes, where: str) -> None:
+    """Raise an error if a file that begins so is not text: whatever came of its bytes would look like a translation."""
+    kind = next((kind for signature, kind in SIGNATURES.items() if beginning.startswith(signature)), "")
+    if not kind and not beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        kind = "not text: it has zero bytes" if beginning.count(b"\0") > 1 + NULS * len(beginning) else ""
+    if kind:
+        raise UserError(f"is {kind}", where, "save the text alone, one sentence or paragraph a line, and give that")
+
+
 def read_lines(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
     """Lines as they arrive, several at a time, and the number of bytes read. Line-wise input is read line by line."""
     rest, count = b"", 0
@@ -67,6 +89,8 @@ def read_lines(stream: BinaryIO) -> Iterator[tuple[list[str], int]]:
 
     read = getattr(stream, "read1", stream.read)
     while data := read(READ_BYTES):
+        if not count and not rest:
+            check_text(data, "standard input")
         *whole, rest = (rest + data).split(b"\n")
         if whole:
             yield list(map(decoded, whole)), len(data)

@@ -6,12 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.cli.options import EngineAndType, Fields, From, Given, Model, To, options
-from pellucid.cli.standard_io import one_line, progress, read_lines, standard_input, write
+from pellucid.cli.standard_io import READ_BYTES, check_text, one_line, progress, read_lines, standard_input, write
 from pellucid.config import DEFAULT_MODEL, DecodeConfig
 from pellucid.errors import Problem, UserError, nearest
 
@@ -104,6 +105,8 @@ def _check_stream(**given: object) -> None:
 def _point_to_files(texts: list[str]) -> None:
     for text in texts:
         if os.path.isfile(text):  # noqa: PTH113  # pathlib fails on a text too long for a name
+            with Path(text).open("rb") as file:
+                check_text(file.read(READ_BYTES), text)
             what = f"{text!r} is translated as a text; to translate the lines of that file: < {text}"
             print(f"pellucid: {what}", file=sys.stderr)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -90,6 +92,28 @@ def test_the_name_of_a_file_is_a_text_and_the_file_is_pointed_to(
     out, err = pellucid("translate", "one " * 300, "--model", str(number_model), "--from", "en")
     assert out.split()
     assert "translated as a text" not in err  # too long for a name of a file
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"PK\x03\x04\x14\x00\x06\x00", "a zip archive, as .docx"),
+        (b"%PDF-1.7\n", "a PDF"),
+        (gzip.compress(b"one\n"), "compressed by gzip"),
+        (lzma.compress(b"one\n"), "compressed by xz"),
+        (b"one\ntwo\n".decode().encode("utf-16-le"), "not text: it has zero bytes"),
+    ],
+)
+def test_what_is_not_text_is_refused(
+    content: bytes, kind: str, number_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("manual.docx").write_bytes(content)
+    model = ["--model", str(number_model), "--from", "en"]
+    for words, given, where in ((["manual.docx"], b"", "manual.docx"), ([], content, "standard input")):
+        out, err = pellucid("translate", *words, *model, given=given, fails=2)
+        assert out == ""
+        assert err.startswith(f"pellucid: {where}: is {kind}")
 
 
 def test_nothing_in_nothing_out(number_model: Path) -> None:
