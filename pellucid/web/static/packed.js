@@ -2,7 +2,12 @@
 
 import { place } from "./dom.js";
 
-const bytesOf = (letters) => Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+function bytesOf(letters) {
+  const binary = atob(letters);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}
 
 // The bytes of all numbers stand in four planes: all first ones, all second ones, … −∞, the score of what is masked, is null as in JSON.
 function arrayOf({ shape, float32 }) {
@@ -20,10 +25,22 @@ function arrayOf({ shape, float32 }) {
   return next(0);
 }
 
+// The arrays of a trace or a moment, each unpacked when it is first looked at.
+function unpack(data) {
+  const holders = [[data, "alignment"], ...Object.values(data.values ?? {}).map((entry) => [entry, "values"]), ...Object.keys(data.norms ?? {}).map((name) => [data.norms, name])];
+  for (const [holder, name] of holders) {
+    const packed = holder[name];
+    let made = null;
+    if (packed?.float32 !== undefined) Object.defineProperty(holder, name, { enumerable: true, configurable: true, get: () => made ??= arrayOf(packed) });
+  }
+}
+
 export async function embedded() {
   const { deflated } = JSON.parse(place("data").textContent);
   const inflated = new Blob([bytesOf(deflated)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(inflated).text(), (_, value) => (value?.float32 === undefined ? value : arrayOf(value)));
+  const data = JSON.parse(await new Response(inflated).text());
+  for (const each of [data, data.changed, ...(data.moments ?? [])]) if (each) unpack(each);
+  return data;
 }
 
 // The trace under changes as a whole one.
