@@ -125,11 +125,12 @@ class Learning:
 
     def to_html(self) -> str:
         """A page in one file that needs nothing else, with a scrubber over the steps."""
+        from pellucid.tracing.packed import packed_learning
         from pellucid.web.bundle import offline_page
 
         title = f"{self.watched.source.text}: how {self.watched.snapshots.run} learned it"
         styles = ("theme.css", "trace/trace.css", "labs/labs.css", "learning/learning.css")
-        return offline_page(title, self.to_json(), "learning.js", *styles)
+        return offline_page(title, packed_learning(self), "learning.js", *styles)
 
 
 def watch(

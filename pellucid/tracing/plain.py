@@ -10,6 +10,7 @@ cut. Numbers are rounded to a 100,000th of the value's largest; null stands for 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,10 @@ WHOLE = 4  # times as many features of a vector that no head divides
 LOGITS = "output.logits"
 
 
-def plain(trace: Trace, numbers: int | None = None) -> dict[str, Any]:
-    """`numbers` is how many the values may have: with a trace under interventions, each has half of them."""
+def plain(trace: Trace, numbers: int | None = None, numbers_as: Callable[[Array], Any] | None = None) -> dict[str, Any]:
+    """`numbers` is how many the values may have: with a trace under interventions, each has half of them. `numbers_as`
+    writes an array: by default as lists of rounded numbers."""
+    numbers_as = numbers_as or rounded
     numbers = numbers or (NUMBERS // 2 if trace.changed else NUMBERS)
     values = {name: value for name, value in trace.values.items() if name != LOGITS}
     features = fitting_features(values, numbers)
@@ -43,10 +46,10 @@ def plain(trace: Trace, numbers: int | None = None) -> dict[str, Any]:
         "notes": list(trace.notes),
         "interventions": list(trace.interventions.given),
         "switches": [each.name for each in switches(trace.config)],
-        "changed": plain(trace.changed, numbers) if trace.changed else None,
+        "changed": plain(trace.changed, numbers, numbers_as) if trace.changed else None,
         "original_probabilities": _short(list(trace.original_probabilities)) or None,
         **{side: [*map(asdict, getattr(trace, side))] for side in ("source_tokens", "target_in", "target_out")},
-        "alignment": rounded(trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]),
+        "alignment": numbers_as(trace.alignment[:MOST_POSITIONS, :MOST_POSITIONS]),
         "steps": [_short(asdict(step)) for step in trace.steps],
         "beam": _short(asdict(trace.beam)),
         "heads": [_short(asdict(head) | {"mainly": head.mainly}) for head in trace.heads],
@@ -54,11 +57,11 @@ def plain(trace: Trace, numbers: int | None = None) -> dict[str, Any]:
         "labels": {stack: list(labels) for stack, labels in trace.labels.items()},
         "formulas": [_short(asdict(each)) for each in formulas],
         "functions": {name: text for name, text in FUNCTIONS.items() if any(name in each.terms for each in formulas)},
-        "norms": {name: rounded(value) for name, value in trace.parameters.items() if ".norm." in name},
+        "norms": {name: numbers_as(value) for name, value in trace.parameters.items() if ".norm." in name},
         "masks": {part: mask[:MOST_POSITIONS, :MOST_POSITIONS].tolist() for part, mask in trace.masks.items()},
         "kept": {"positions": MOST_POSITIONS, "features": WHOLE * features, "head_features": features},
         "values": {
-            name: {"axes": [*axes(name)], "shape": [*value.shape], "values": rounded(cut(name, value, features))}
+            name: {"axes": [*axes(name)], "shape": [*value.shape], "values": numbers_as(cut(name, value, features))}
             for name, value in values.items()
         },
     }

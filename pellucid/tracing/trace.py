@@ -237,7 +237,8 @@ class Trace:
 
     def to_html(self) -> str:
         """A report in one file that needs nothing else: no network, no other file."""
+        from pellucid.tracing.packed import packed_trace
         from pellucid.web.bundle import offline_page
 
         title = f"{self.text} → {self.translation}"
-        return offline_page(title, self.to_json(), "report.js", "theme.css", "trace/trace.css", "trace/map.css")
+        return offline_page(title, packed_trace(self), "report.js", "theme.css", "trace/trace.css", "trace/map.css")

@@ -10,7 +10,7 @@ import pytest
 from pellucid.web.bundle import STATIC, dependencies, offline_page, read
 
 PAGE, REPORT, SHEET, LABS, LEARNING = "page/main.js", "report.js", "sheet.js", "labs.js", "learning.js"
-OWN = {REPORT, SHEET, LABS, LEARNING, "recompute.js"}  # what the page does not need: it has a server
+OWN = {REPORT, SHEET, LABS, LEARNING, "recompute.js", "packed.js"}  # what the page does not need: it has a server
 MODULES = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.js"))
 DECLARED = re.compile(
     r"^(?:export )?(?:async )?(?:const|let|var|class|function\*?) +(\[[^]]*\]|\{[^}]*\}|\w+)", re.MULTILINE

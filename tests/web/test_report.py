@@ -185,11 +185,12 @@ def test_a_change_of_the_colour_scheme_paints_again(report: Any) -> None:
     report.wait_for_function(f"(light) => {first} !== light", arg=light)
 
 
-def test_a_report_of_thirty_tokens_is_not_large() -> None:
+@pytest.mark.parametrize("changes", [[], ["encoder.positions=0"], ["swap=0,3"]])
+def test_a_report_of_thirty_tokens_is_not_large(changes: list[str]) -> None:
     text = (
         "Where is the old station in the middle of the city, and how long does it take to walk there from the small "
         "hotel near the river?"
     )
-    trace = explain("en-de", text)
+    trace = explain("en-de", text, intervene=changes)
     assert len(trace.source_tokens) >= 30
     assert len(trace.to_html().encode()) <= 3_000_000

@@ -1,10 +1,11 @@
 // The offline page of how a model learned one sentence. Its moments stand in the same file as JSON.
 
 import { address, goTo, restate } from "./address.js";
-import { element, place } from "./dom.js";
+import { element } from "./dom.js";
+import { embedded } from "./packed.js";
 import { origin, startLearningView } from "./learning/learning.js";
 
-const learning = JSON.parse(place("data").textContent);
+const learning = await embedded();
 const view = element("main", {});
 document.body.append(
   element("header", { class: "document" }, element("p", { class: "quiet" }, `How the run ${learning.run} learned one sentence`), element("h1", {}, learning.trace.text), origin(learning)),

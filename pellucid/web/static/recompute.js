@@ -1,6 +1,6 @@
 // The computation of a cell from what the trace itself holds: for a report, which has no server and no matrices of weights.
 
-const ROUNDED = "From the numbers of this file, which are rounded.";
+const ROUNDED = "From the numbers of this file, rounded to seven digits (float32).";
 
 // In the shape that the server answers with.
 export async function recompute(trace, { name, index }) {

@@ -1,12 +1,14 @@
 // The offline report of one trace: the walk through it, as on the page. The trace stands in the same file as JSON.
 
 import { address, goTo, restate } from "./address.js";
-import { element, place, refocus } from "./dom.js";
+import { element, refocus } from "./dom.js";
+import { completed, embedded } from "./packed.js";
 import { comparison, described } from "./trace/comparison.js";
 import { recompute } from "./recompute.js";
 import { startWalk } from "./trace/walk.js";
 
-const trace = JSON.parse(place("data").textContent);
+const trace = await embedded();
+trace.changed = completed(trace);
 const direction = trace.source ? `${trace.source}${trace.detected ? " (detected)" : ""} → ${trace.target} · ` : "";
 const origin = trace.given ? "the target was given" : `translated by ${trace.engine}`;
 const walkthrough = element("div", { class: "walk" });

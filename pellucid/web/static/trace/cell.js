@@ -29,7 +29,8 @@ export function drawCell(aside, answer, trace, trail, { href, reopen }) {
     element("p", { class: "result" }, formula(answer.symbol ?? ""), " = ", element("strong", {}, exact(answer.number))),
     answer.changed?.length > 0 && element("p", { class: "warn" }, `Changed here by ${answer.changed.join(", ")}; without it:`),
     of && equation(of.symbol, "=", ...of.terms.map((term) => (of.operands[term] ? [term, of.operands[term].shape] : term))),
-    ...draw(answer.computation, tools, answer.number)].filter(Boolean));
+    ...draw(answer.computation, tools, answer.number),
+    answer.note && element("p", { class: "quiet note" }, answer.note)].filter(Boolean));
 }
 
 const cellTitle = ({ name, index }, trace) => element("span", {}, formula(trace.formulas.find((each) => each.value === name)?.symbol ?? name), ` [${index.join(", ")}]`);
