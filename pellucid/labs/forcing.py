@@ -139,7 +139,8 @@ def _drift(config: Settings) -> Steps[dict[str, Any]]:
     directory = ModelDirectory.find("en-de")
     engine, tokenizers = TorchEngine(directory), directory.tokenizers
     hits: dict[str, list[list[bool]]] = {"after the true tokens": [], "after its own tokens": []}
-    greedy, allowed = DecodeConfig(strategy="greedy"), directory.restriction.ids["de"]
+    greedy = DecodeConfig(strategy="greedy")
+    allowed = directory.restriction.ids.get("de", np.arange(len(tokenizers.target)))
     for number, (english, german) in enumerate(SENTENCES[: config.sentences]):
         source, target = tokenizers.encode_source(english, "de"), tokenizers.encode_target(german)
         forced = engine.logits(source, target)[:, allowed].argmax(axis=-1)

@@ -45,7 +45,8 @@ class Alignment:
         return first, max(first, bisect_left(self._starts, end)) if start < end else first
 
     def shares(self, source: Stretch, target: Stretch) -> Floats:
-        """How much of the weight of each target word lies on these source words, (target word,)."""
+        """How much each target word belongs to these source words, from 0 to 1, (target word,): the mean of the share
+        of its weight that lies on them, and of the share of their weight that is its own."""
         found = np.zeros(target[1] - target[0])
         at = max(0, bisect_right(self._sentence_starts, source[0]) - 1)
         for sentence in self.sentences[at:]:
@@ -57,8 +58,10 @@ class Alignment:
                 continue
             rows = sentence.weights[first - sentence.target[0] : last - sentence.target[0]]
             columns = slice(max(0, source[0] - sentence.source[0]), max(0, source[1] - sentence.source[0]))
-            total = np.maximum(rows.sum(axis=1), 1e-9)
-            found[first - target[0] : last - target[0]] = rows[:, columns].sum(axis=1) / total
+            of_target = rows[:, columns].sum(axis=1) / np.maximum(rows.sum(axis=1), 1e-9)
+            totals = np.maximum(sentence.weights[:, columns].sum(axis=0), 1e-9)  # (source word,)
+            of_source = np.minimum((rows[:, columns] / totals).sum(axis=1), 1.0)
+            found[first - target[0] : last - target[0]] = (of_target + of_source) / 2
         return found
 
 
