@@ -4,6 +4,9 @@ PYTHON := $(VENV)/bin/python
 PELLUCID := $(VENV)/bin/pellucid
 READY := $(VENV)/.ready
 
+# The tests multiply small matrices, which threads that wait for each other would slow down.
+test proofs: export OPENBLAS_NUM_THREADS := 1
+
 .PHONY: setup chromium test lint proofs demo serve memory bench bench-quick clean
 
 setup: $(READY)

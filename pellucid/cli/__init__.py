@@ -5,6 +5,7 @@ Exit codes: 0: done; 1: the answer is no (a check failed); 2: the request was wr
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,6 +32,8 @@ VERBS = (
     "lab",
     "models",
 )
+
+TRACING = (("explain",), ("serve",))  # what is asked for when numbers are traced
 
 
 def application(verbs: tuple[str, ...]) -> typer.Typer:
@@ -84,6 +87,10 @@ def _parameters(command: Any) -> Iterator[Any]:
 def main() -> None:
     """Run the command of `sys.argv`."""
     asked = tuple(verb for verb in VERBS if sys.argv[1:2] == [verb])
+    if asked in TRACING:
+        # The matrices of a trace are small. Threads that wait for each other on busy cores took 2.5 s of CPU time where
+        # one takes 0.2 s. NumPy reads this when it is imported; whoever has set it decides.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if asked:
         # Every verb needs it. Inside typer's calls it takes 25 ms more: Python 3.11 may map memory at every call there.
         import numpy  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -42,3 +43,20 @@ def test_what_is_not_installed_is_named_with_the_remedy(missing: str, words: lis
     assert done.returncode == 2
     assert "pip install 'pellucid[train]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_trace_is_computed_by_one_thread_unless_somebody_set_another_number() -> None:
+    program = (
+        "import os, sys\nfrom pellucid.cli import main\ntry:\n    main()\nfinally:\n    print(os.environ.get(NAME))"
+    )
+    program = program.replace("NAME", "'OPENBLAS_NUM_THREADS'")
+    without = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+
+    def threads(verb: str, **environment: str) -> str:
+        command = [sys.executable, "-c", program, verb, "--help"]
+        done = subprocess.run(command, capture_output=True, text=True, env=without | environment, check=False)
+        return done.stdout.split()[-1]
+
+    assert threads("serve") == "1"
+    assert threads("explain", OPENBLAS_NUM_THREADS="3") == "3"
+    assert threads("train") == "None"

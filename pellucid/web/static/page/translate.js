@@ -136,6 +136,7 @@ async function choose(translation) {
   const trace = await post("/api/explain", body, AbortSignal.any([translating.signal, explaining.signal]));
   place("alignment").replaceChildren(...alignedWords(trace), ...trace.notes.map((note) => element("p", { class: "quiet" }, note)),
     element("p", { class: "quiet scores" }, `Score ${trace.scores.filter((each) => each.vocabulary === trace.scores[0].vocabulary).map((each) =>
-      `${number(each.score)} by ${each.engine} in ${each.compute_type}`).join(", ")}.`));
+      `${number(each.score)} by ${each.engine} in ${each.compute_type}`).join(", ")}, among ${trace.given ? "all " : ""}${grouped(trace.scores[0].vocabulary)} tokens. ` +
+      "Among those of one language alone, as a search may choose, a score is higher."));
   showMap(trace);
 }
