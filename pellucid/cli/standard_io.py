@@ -23,7 +23,7 @@ SIGNATURES = {
     b"\x1f\x8b": "compressed by gzip",
     b"\xfd7zXZ\x00": "compressed by xz",
     b"(\xb5/\xfd": "compressed by zstd",
-    b"BZh": "compressed by bzip2",
+    **{b"BZh%d1AY&SY" % level: "compressed by bzip2" for level in range(1, 10)},
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
 }

@@ -7,7 +7,7 @@ models copy more readily. Where a number is lost too, the text between them is t
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -115,10 +115,14 @@ def _translate_pieces(translate: Translate, spans: ProtectedSpans, source: Sourc
     """Translate the text between protected spans piece by piece; the prefix begins the first piece."""
     pieces = spans.pieces(source.text)
     prefix, parts, start = source.prefix, [], 0
+    following_tags = deque(source.tags)
     for piece, is_text in pieces:
         end = start + len(piece)
-        tags = tuple([tag._replace(place=tag.place - start) for tag in source.tags if start <= tag.place < end])
-        parts.append(SourceText(piece, source.direction, prefix if is_text else "", tags))
+        tags = []
+        while following_tags and following_tags[0].place < end:
+            tag = following_tags.popleft()
+            tags.append(tag._replace(place=tag.place - start))
+        parts.append(SourceText(piece, source.direction, prefix if is_text else "", tuple(tags)))
         prefix, start = "" if is_text else prefix, end
     translations = translate([part for part, (_, is_text) in zip(parts, pieces, strict=True) if is_text])
     following = iter(translations)

@@ -42,7 +42,7 @@ class SourceText(NamedTuple):
 
 def take_tags_out(source: SourceText) -> SourceText:
     """The text without its tags, which are remembered."""
-    text, tags = take_out(tag_pieces(source.text))
+    text, tags = take_out(tag_pieces(well_formed(source.text)))
     return source._replace(text=text, tags=tags)
 
 

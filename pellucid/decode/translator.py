@@ -16,7 +16,7 @@ from pellucid.config import DEFAULT_MODEL, DecodeConfig, EngineConfig
 from pellucid.config.decode import ComputeType, EngineChoice
 from pellucid.decode.directions import find_directions
 from pellucid.decode.engines import Engine, EngineName, open_engine
-from pellucid.decode.hypotheses import Hypothesis, Sentence, Stop, search_tokens
+from pellucid.decode.hypotheses import Hypothesis, Sentence, Stop, StoppedError, search_tokens
 from pellucid.decode.markup.align import align_document
 from pellucid.decode.markup.placing import place_tags
 from pellucid.decode.markup.tags import Tag
@@ -112,7 +112,7 @@ class Translator:
             hypotheses = self._search(sentences, config, stop)
             translations = assemble(documents, self._to_text(hypotheses, config.scores))
             if any(source.tags for source in sources):
-                translations = self._with_tags(translations, sources, documents, hypotheses)
+                translations = self._with_tags(translations, sources, documents, hypotheses, stop)
             return translations
 
         if not protect:
@@ -126,6 +126,7 @@ class Translator:
         sources: Sequence[SourceText],
         documents: Sequence[Document],
         hypotheses: Sequence[Sequence[Hypothesis]],
+        stop: Stop | None,
     ) -> list[Translation]:
         """The translations, and their alternatives, with the places of the tags of their sources."""
         following = iter(hypotheses)
@@ -133,6 +134,8 @@ class Translator:
         for translation, source, document in zip(translations, sources, documents, strict=True):
             own = list(islice(following, len(document.sentences)))
             if source.tags:
+                if stop is not None and stop():
+                    raise StoppedError
                 ranked = [
                     replace(each, tags=self._place_tags(source, document, [_at_rank(some, rank) for some in own], each))
                     for rank, each in enumerate((translation, *translation.alternatives))

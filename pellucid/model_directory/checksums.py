@@ -6,6 +6,7 @@ card may be edited, so it has no line. `sha256sum -c SHA256SUMS` checks all file
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import file_digest
 from pathlib import Path
 
@@ -15,9 +16,21 @@ FILE, CARD = "SHA256SUMS", "README.md"
 UNLISTED = {FILE, CARD}
 
 
+def update_checksums(directory: Path, *names: str) -> None:
+    """The lines of these files, which were written anew, where the directory has checksums."""
+    known = _read(directory / FILE)
+    if known is not None:
+        known |= {name: _digest(directory / name) for name in names}
+        _write(directory, known)
+
+
 def write_checksums(directory: Path) -> None:
     """One line for each file of the directory itself, its card and its folders left out."""
-    lines = [f"{_digest(directory / name)}  {name}\n" for name in sorted(_files(directory, "*"))]
+    _write(directory, {name: _digest(directory / name) for name in _files(directory, "*")})
+
+
+def _write(directory: Path, checksums: Mapping[str, str]) -> None:
+    lines = [f"{digest}  {name}\n" for name, digest in sorted(checksums.items())]
     (directory / FILE).write_text("".join(lines), encoding="utf-8")
 
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from pellucid.config import ModelConfig
 from pellucid.model_directory import ModelDirectory
-from pellucid.model_directory.weights import write_weights
+from pellucid.model_directory.checksums import update_checksums
+from pellucid.model_directory.weights import CONFIG, WEIGHTS, write_weights
 from pellucid.nn.cache import Cache
 from pellucid.nn.decoder import Decoder
 from pellucid.nn.embedding import Embedding, Output
@@ -89,6 +90,7 @@ class Transformer(nn.Module):
         """Write config.json and model.safetensors; equal models give equal bytes."""
         Path(directory).mkdir(parents=True, exist_ok=True)
         write_weights(Path(directory), self.config, self.arrays(dtype))
+        update_checksums(Path(directory), CONFIG, WEIGHTS)
 
     @classmethod
     def load(cls, directory: ModelDirectory | str | Path) -> Self:

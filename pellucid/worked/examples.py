@@ -133,7 +133,8 @@ def _toml_problem(error: tomllib.TOMLDecodeError, text: str, file: str) -> Probl
     if number := re.match(r"\.\d+", rest):
         remedy = f"write 0{number[0]}"
     elif number := re.match(r",(\d+)", rest):
-        remedy = f"write a decimal comma in quotes, or a point: .{number[1]}"
+        before = re.search(r"[-+]?\d+$", text.splitlines()[line - 1][: column - 1])
+        remedy = f"write a decimal comma in quotes, or a point: {before[0] if before else 0}.{number[1]}"
     return Problem(what.removesuffix(found[0]).strip(), str(Place(file, line, column)), remedy)
 
 

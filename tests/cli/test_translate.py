@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import lzma
@@ -101,6 +102,7 @@ def test_the_name_of_a_file_is_a_text_and_the_file_is_pointed_to(
         (b"%PDF-1.7\n", "a PDF"),
         (gzip.compress(b"one\n"), "compressed by gzip"),
         (lzma.compress(b"one\n"), "compressed by xz"),
+        (bz2.compress(b"one\n"), "compressed by bzip2"),
         (b"one\ntwo\n".decode().encode("utf-16-le"), "not text: it has zero bytes"),
     ],
 )

@@ -15,6 +15,7 @@ from pellucid.errors import UserError
 from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.checksums import FILE, intact, write_checksums
 from pellucid.model_directory.find import SHIPPED
+from pellucid.nn import Transformer
 
 SHIPPED_MODEL = SHIPPED / "en-de"
 
@@ -106,3 +107,8 @@ def test_a_damaged_converted_model_is_made_anew(model: Path, own_cache: Path) ->
     flip(cached / "model.bin", 8 * 1000)
     assert translated(model) == before
     assert intact(cached)
+
+
+def test_saving_weights_keeps_the_checksums_right(model: Path) -> None:
+    Transformer.load(model).save(model)
+    read_everything(model)

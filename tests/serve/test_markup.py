@@ -66,7 +66,7 @@ def tags(source: str) -> list[str]:
         ("<script>if (a<b) x</script>t", ["t"], "<script>if (a<b) x</script>T"),
         ("<style>p > a</style><!-- c -->t", ["t"], "<style>p > a</style><!-- c -->T"),
         ("<p>a<code>b<code>c</code>d</code>e</p>", ["a e"], "<p>A<code>b<code>c</code>d</code> E</p>"),
-        ("<p>a <code>b</code> e<br>f</p>", ["a e", "f"], "<p>A <code>b</code>E<br>F</p>"),
+        ("<p>a <code>b</code> e<br>f</p>", ["a e", "f"], "<p>A <code>b</code> E<br>F</p>"),
         ("<li>a<td>b</li>c <em>d</em> <my-tag>e", ["a", "b", "c d e"], "<li>A<td>B</li>C <em>D</em> <my-tag>E"),
         ("<i translate=no>a<b>c</b></i>d", ["d"], "<i translate=no>a<b>c</b></i>D"),
         ("<br translate=no>d", ["d"], "<br translate=no>D"),
@@ -85,3 +85,9 @@ def test_text_is_separated_from_markup(source: str, texts: list[str], shouted: s
     page = Page(source)
     assert [text for text, _ in page.texts] == texts
     assert page.write([with_text(each, each.text.upper()) for each in page.texts]) == shouted
+
+
+@pytest.mark.parametrize("source", ["I <![=> you</p>", "<![ ]>", "a <![x[<b>]]> b", "<p>one</p><![=>two"])
+def test_a_declaration_that_cannot_be_read_is_no_fault(source: str) -> None:
+    page = Page(source)
+    assert page.write(page.texts) == source

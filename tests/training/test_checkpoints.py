@@ -105,7 +105,7 @@ def test_every_flipped_bit_of_a_checkpoint_is_noticed(trained: Run, tmp_path: Pa
     for path in sorted(trained.checkpoints.glob("*.safetensors")):
         content, damaged = path.read_bytes(), tmp_path / path.name
         header = 8 * (8 + int.from_bytes(content[:8], "little"))
-        bits = [random.randrange(header) for _ in range(50)] + [random.randrange(8 * len(content)) for _ in range(50)]
+        bits = [63, *(random.randrange(size) for size in (header, 8 * len(content)) for _ in range(50))]
         for bit in bits:
             damaged.write_bytes(flipped(content, bit))
             if _is_of_the_name(content, bit):  # then nothing says that there is a checksum, and all the rest is intact

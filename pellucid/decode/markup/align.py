@@ -38,10 +38,12 @@ def align_document(
     start = target_start = 0
     before = len(tokenizers.language_tag(document.direction[1]))
     for span in document.spans:
-        words = find_words(span.text)
         if span.sentence is None:
-            translated, text, weights = words, span.text, np.eye(len(words))
+            text = span.text
+            words = translated = [] if text.isspace() else [Word(0, len(text), text)]
+            weights = np.ones((len(words), len(words)))
         else:
+            words = find_words(span.text)
             tokens, found = next(following)
             texts = decode([tokens[:end] for end in range(1, len(tokens) + 1)])
             text = texts[-1] if texts else ""

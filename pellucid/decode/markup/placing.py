@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -68,11 +67,11 @@ class Alignment:
 def place_tags(tags: Sequence[Tag], alignment: Alignment, length: int) -> tuple[Tag, ...]:
     """The tags in the order and at the places that they have in a translation of `length` characters. So many tags, or
     so deeply nested, as nobody writes are spread evenly in their order, which takes no time."""
-    depths = list(accumulate([tag.depth for tag in tags], initial=0))
-    if len(tags) > MOST_TAGS or max(depths) - min(depths) > MOST_NESTED:
+    nodes = nested(tags, MOST_NESTED) if len(tags) <= MOST_TAGS else None
+    if nodes is None:
         return tuple([tag._replace(place=length * number // len(tags)) for number, tag in enumerate(tags)])
     everything = (0, len(alignment.source)), (0, len(alignment.target))
-    return tuple(_Placing(alignment, length).place(nested(tags), *everything))
+    return tuple(_Placing(alignment, length).place(nodes, *everything))
 
 
 class _Placing:
@@ -106,7 +105,8 @@ class _Placing:
         if start < end:
             yield node.start._replace(place=words[start].start)
             yield from self.place(node.inside, self._words(node), (start, end))
-            yield Tag(node.end.text if node.end else "", words[end - 1].end)
+            if node.end:
+                yield node.end._replace(place=words[end - 1].end)
             return
         place = self._between(start, target)
         yield node.start._replace(place=place)

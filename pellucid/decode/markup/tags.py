@@ -26,15 +26,25 @@ VOID = frozenset({
 
 
 class Tag(NamedTuple):
-    """A tag and its place: how many characters of the text are before it."""
+    """A tag and its place: how many characters of the text are before it. One that shows something, such as a picture
+    or an element that is kept whole, stands apart from the words where spaces did."""
 
     text: str
     place: int
+    space_before: bool = False
+    space_after: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is an element with its content."""
+        return self.text.count("<") > 1
 
     @property
     def depth(self) -> int:
         """By how much what follows lies deeper: 1 after an opening tag, -1 after a closing one."""
         found = NAME.match(self.text)
+        if self.is_whole:
+            return 0
         if found is None or found[2].lower() in VOID or self.text.endswith("/>") or not self.text.endswith(">"):
             return 0
         return -1 if found[1] else 1
@@ -58,25 +68,39 @@ def take_out(pieces: Iterable[tuple[str, bool]]) -> tuple[str, tuple[Tag, ...]]:
     """Pieces, each with whether it is a tag -> the text without the tags, and the tags. Where a tag that ends a
     sentence, or an element that is kept whole, was all that was between two words, a space is there now; where two
     spaces meet, one is left."""
-    text, tags = "", []
+    parts: list[str] = []
+    length, last = 0, ""  # of the text so far: its length and its last character
+    tags: list[Tag] = []
     apart = ""  # what the text needs before it goes on, because of a tag
     for piece, is_tag in pieces:
         if is_tag:
-            tags.append(Tag(piece, len(text)))
-            apart = " " if name_of(piece) in BREAKING or piece.count("<") > 1 else apart
+            tag = Tag(piece, length)
+            shows = tag.is_whole or name_of(piece) in VOID
+            tags.append(tag._replace(space_before=shows and last.isspace()))
+            apart = " " if tag.is_whole or name_of(piece) in BREAKING else apart
         elif piece:
-            between = apart if text and not (text[-1].isspace() or piece[0].isspace()) else ""
-            drop = bool(tags) and tags[-1].place == len(text) and text[-1:] == " " and piece[0] == " "
-            text += between + piece[drop:]
+            if tags and tags[-1].place == length and (tags[-1].is_whole or name_of(tags[-1].text) in VOID):
+                tags[-1] = tags[-1]._replace(space_after=piece[0].isspace())
+            between = apart if last and not (last.isspace() or piece[0].isspace()) else ""
+            drop = bool(tags) and tags[-1].place == length and last == piece[0] == " "
+            parts.append(between + piece[drop:])
+            length, last = length + len(parts[-1]), parts[-1][-1:] or last
             apart = ""
-    return text, tuple(tags)
+    return "".join(parts), tuple(tags)
 
 
 def put_back(text: str, tags: Sequence[Tag], write: Callable[[str], str] = str) -> str:
     """The text with its tags; `write` is how the text between them is written."""
     places = [0, *(tag.place for tag in tags), len(text)]
     between = [write(text[start:end]) for start, end in pairwise(places)]
-    return between[0] + "".join(tag.text + after for tag, after in zip(tags, between[1:], strict=True))
+    return between[0] + "".join(_apart(text, tag) + after for tag, after in zip(tags, between[1:], strict=True))
+
+
+def _apart(text: str, tag: Tag) -> str:
+    """The tag, apart from the words beside it if it was so."""
+    before = " " if tag.space_before and text[tag.place - 1 : tag.place].isalnum() else ""
+    after = " " if tag.space_after and text[tag.place : tag.place + 1].isalnum() else ""
+    return before + tag.text + after
 
 
 def name_of(tag: str) -> str:
@@ -108,8 +132,9 @@ class Node:
     inside: list[Node] = field(default_factory=list)
 
 
-def nested(tags: Sequence[Tag]) -> list[Node]:
-    """The tags as elements, each in the one around it. A tag without its partner stands alone."""
+def nested(tags: Sequence[Tag], deepest: int) -> list[Node] | None:
+    """The tags as elements, each in the one around it. A tag without its partner stands alone. None, if more elements
+    than `deepest` are open at once."""
     top: list[Node] = []
     still_open: list[Node] = []
     places: dict[str, list[int]] = {}  # name -> where in `still_open` elements of that name are
@@ -128,6 +153,8 @@ def nested(tags: Sequence[Tag]) -> list[Node]:
         if tag.depth > 0:
             places.setdefault(name, []).append(len(still_open))
             still_open.append(node)
+            if len(still_open) > deepest:
+                return None
     _never_closed(still_open, top)
     return top
 

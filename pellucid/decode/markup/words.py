@@ -41,23 +41,19 @@ class Word(NamedTuple):
 
 def find_words(text: str) -> list[Word]:
     """The words of a text, in order. Combining characters belong to the word before them."""
-    words: list[Word] = []
+    found: list[tuple[int, int]] = []
     for match in WORD.finditer(text):
         start, end = match.span()
-        follows = bool(words) and words[-1].end == start
-        if follows and (_combines(text[start]) or _combines_at_end(text, words[-1])):
-            start = words.pop().start
-        words.append(Word(start, end, text[start:end]))
-    return words
+        follows = bool(found) and found[-1][1] == start
+        # A letter may end in the middle and go on: \u0915 + \u094d + \u0937.
+        if follows and (_combines(text[start]) or _combines(text[start - 1])):
+            start = found.pop()[0]
+        found.append((start, end))
+    return [Word(start, end, text[start:end]) for start, end in found]
 
 
 def _combines(character: str) -> bool:
     return unicodedata.category(character)[0] == "M" or character == "\u200d"
-
-
-def _combines_at_end(text: str, word: Word) -> bool:
-    """Whether a word ends within a letter and goes on: क + ् + ष."""
-    return _combines(text[word.end - 1])
 
 
 def word_of_token(tokens: Sequence[tuple[int, int]], words: Sequence[Word]) -> list[int]:

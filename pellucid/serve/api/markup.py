@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from html import escape, unescape
 from html.parser import HTMLParser
@@ -81,7 +82,8 @@ class _Reader(HTMLParser):
         self._lines = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=0))
         self._element = ""  # the open element whose content is not translated,
         self._depth = 0  # and how many of its name are nested
-        self.feed(source)
+        with suppress(AssertionError):  # of a declaration that it cannot read, such as `<![`
+            self.feed(source)
         # In the rest, an incomplete tag is markup and an incomplete entity is text. `HTMLParser.close` would parse it
         # repeatedly, in a time quadratic in its length.
         self._record(not source.startswith("<", self._offset()))

@@ -20,6 +20,7 @@ MOST_CHARACTERS = 1_000_000  # of one text
 MOST_TEXTS = 200  # of one unit, in all its languages; each of one side is paired with each of the other
 MOST_LANGUAGES = 1_000
 MOST_BYTES = 1 << 20  # of one tag
+MOST_NESTED = 1_000  # elements
 # Elements of a <seg> that hold codes of the original document, not words. <hi> holds words and is kept.
 CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 
@@ -79,6 +80,7 @@ class _Reader:
         self._language = ""
         self._text: list[str] | None = None  # of the open <seg>
         self._characters_read = 0  # in it
+        self._depth = 0  # open elements
         self._codes = 0  # open elements of CODES
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
@@ -117,6 +119,9 @@ class _Reader:
         return f"{self.path}:{self._parser.CurrentLineNumber}"
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            self._refuse(f"elements nested more than {MOST_NESTED:,} deep")
         if name in CODES:
             self._codes += 1
         elif name == "tu":
@@ -136,6 +141,7 @@ class _Reader:
             self.source_language = attributes.get("srclang", "")
 
     def _end(self, name: str) -> None:
+        self._depth -= 1
         if name in CODES:
             self._codes -= 1
         elif name == "seg" and self._unit and self._text is not None:

@@ -152,9 +152,15 @@ class Run:
             file.write(json.dumps(entry) + "\n")
 
     def history(self) -> list[dict[str, Any]]:
-        """The lines of log.jsonl."""
+        """The lines of log.jsonl, up to one that was cut short."""
         path = self.directory / LOG
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+        entries = []
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            try:
+                entries.append(json.loads(line))
+            except ValueError:
+                break
+        return entries
 
     def truncate_log(self, step: int) -> None:
         """Drop the lines of steps after the last checkpoint, which the run repeats, and a line that was cut short."""

@@ -47,7 +47,7 @@ def read_tensors(path: Path, remedy: str) -> tuple[dict[str, Tensor], dict[str, 
 def _verify(path: Path) -> None:
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         header = int.from_bytes(content[:LENGTH], "little")
-        found = CHECKSUM.search(content, LENGTH, LENGTH + header)
+        found = CHECKSUM.search(content, LENGTH, min(LENGTH + header, len(content)))
         if not found:
             return
         whole = memoryview(content)

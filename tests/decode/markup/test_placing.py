@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from itertools import pairwise
 from random import Random
 
@@ -92,6 +93,45 @@ def test_many_tags_take_no_time_and_all_come_through(part: str) -> None:
     found = place_tags(tags, Alignment([], [], []), len(text))
     assert [tag.text for tag in found] == [tag.text for tag in tags]
     assert all(before.place <= after.place for before, after in pairwise(found))
+
+
+def test_elements_that_never_close_are_no_depth_without_bound() -> None:
+    source = "Hello " + "<i></b>" * 500 + "world" + "</i><b>" * 500
+    _, tags = take_out(tag_pieces(source))
+    found = placed(source, "eins zwei", {0: 0, 1: 1})
+    assert len(re.findall("<", found)) == len(tags) == 2000
+    assert re.sub(r"<[^>]*>", "", found) == "eins zwei"
+
+
+def test_a_kept_element_is_not_closed_by_the_tag_of_another() -> None:
+    whole = '<span translate="no">X</span>'
+    pieces = [("a ", False), ("<span>", True), ("b ", False), (whole, True), (" c", False), ("</span>", True)]
+    text, tags = take_out(pieces)
+    words, target = find_words(text), find_words("3 2 1")
+    weights = np.eye(3)[::-1]
+    alignment = Alignment(words, target, [Aligned((0, 3), (0, 3), weights)])
+    assert put_back("3 2 1", place_tags(tags, alignment, 5)) == f"<span>{whole} 3 2</span> 1"
+
+
+def test_text_that_is_not_translated_takes_little_memory(translator_of_numbers: Translator) -> None:
+    tracemalloc.start()
+    try:
+        found = translator_of_numbers.translate("<b>one</b>\n" + "-" * 30_000, "en", "de", protect=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(found, Translation)
+    assert found.text == "<b>eins</b>\n" + "-" * 30_000
+    assert peak < 30 << 20
+
+
+def test_many_protected_spans_and_surrogates(translator_of_numbers: Translator) -> None:
+    found = translator_of_numbers.translate("{n}<b>one</b> " * 300, "en", "de", protect=True)
+    assert isinstance(found, Translation)
+    assert (found.text.count("{n}"), found.text.count("<b>"), found.text.count("</b>")) == (300, 300, 300)
+    smiles = translator_of_numbers.translate("\ud83d\ude00 " * 3 + "one <b>two</b>", "en", "de", protect=True)
+    assert isinstance(smiles, Translation)
+    assert smiles.text.endswith("eins <b>zwei</b>")
 
 
 def test_deep_elements_are_placed() -> None:

@@ -82,7 +82,8 @@ def test_labs_fit_and_can_be_used_by_everyone(visit: Visit, width: int, scheme: 
     page = visitor.page
     for button in page.locator("#lab-list button").all():
         button.click()
-        expect(page.locator("#lab .result svg.chart").first).to_be_attached()
+        expect(button).to_have_attribute("aria-current", "true")
+        expect(page.locator("#lab .result svg.chart text").first).to_be_attached()
         assert visitor.overflow() == 0, button.inner_text()
         sizes = page.locator("svg.chart text").evaluate_all(
             "all => all.map((each) => [parseFloat(getComputedStyle(each).fontSize), each.getScreenCTM()])"

@@ -130,6 +130,7 @@ def test_memory_stays_flat(tmp_path: Path) -> None:
         (["<tu>", *["<tuv xml:lang='en'><seg>a</seg></tuv>"] * 100_000], "a unit of more than 200 texts"),
         ([f"<tu><tuv xml:lang='x-{n}'><seg>a</seg></tuv></tu>" for n in range(50_000)], "more than 1,000 languages"),
         (["<tu><tuv xml:lang='", *["x" * 10_000] * 10_000], "a tag of more than 1,048,576 bytes"),
+        (["<a>"] * 10_000_000, "elements nested more than 1,000 deep"),
         (["<!-- ", *["x" * 10_000] * 10_000], "a tag of more than 1,048,576 bytes"),
     ],
 )

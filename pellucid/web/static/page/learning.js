@@ -100,7 +100,7 @@ function nothing(status) {
 
 function draw() {
   const { tab, settings } = address();
-  if (tab !== "learning") return;
+  if (tab !== "learning" || !learning.moments.length) return; // none has come yet
   place("learning-view").hidden = false;
   place("learning-status").replaceChildren(...origin(learning).childNodes);
   show(learning, settings);
