@@ -73,6 +73,7 @@ def test_every_stage_is_drawn(report: Any, trace: Trace) -> None:
     seen = [report.locator(".stage h2").inner_text()]
     while following.count():
         following.click()
+        expect(report.locator(".steps")).to_contain_text(f"{len(seen) + 1} of ")
         seen.append(report.locator(".stage h2").inner_text())
         assert report.locator(".stage").locator("canvas, .chips, svg").count() > 0, seen[-1]
     expect(report.locator(".steps")).to_contain_text(f"{len(seen)} of {len(seen)}")
@@ -85,7 +86,7 @@ def test_every_stage_is_drawn(report: Any, trace: Trace) -> None:
 def test_a_head_chosen_in_the_overview_is_shown_in_all_stages(report: Any, trace: Trace) -> None:
     walks_to(report, "heads")
     layers = 2 * trace.config.decoder_layers + trace.config.encoder_layers
-    assert report.locator(".thumbnail").count() == layers * trace.config.heads
+    expect(report.locator(".thumbnail")).to_have_count(layers * trace.config.heads)
     button = report.get_by_role("button", name="Decoder, cross-attention, layer 1, head 3")
     button.click()
     expect(button).to_be_focused()
@@ -108,25 +109,25 @@ def test_a_step_has_its_candidates_rules_and_layers(report: Any, trace: Trace) -
     tables = report.locator(".stage table")
     expect(report.locator(".stage strong.chosen")).to_have_text(first.chosen.text)
     rows = tables.first.locator("tbody tr")
-    assert rows.count() == len(first.candidates)
+    expect(rows).to_have_count(len(first.candidates))
     shares = rows.first.locator("td").all_inner_texts()[4:]  # greedy, top-k, top-p: of the first candidate
     assert shares == [f"{100 * first.candidates[0].probability / pool.probability:.1f} %" for pool in first.pools]
     assert f"Entropy: {first.entropy:.2f} bits" in report.locator(".stage").inner_text()
-    assert tables.nth(2).locator("tbody tr").count() == trace.config.decoder_layers
+    expect(tables.nth(2).locator("tbody tr")).to_have_count(trace.config.decoder_layers)
 
 
 def test_the_tree_of_the_beam_is_read_by_keyboard_and_pruned(report: Any, trace: Trace) -> None:
     walks_to(report, "output.beam")
     beam = report.locator(".stage")
     nodes = beam.locator(".tree g")
-    assert nodes.count() == len(trace.beam.nodes)
+    expect(nodes).to_have_count(len(trace.beam.nodes))
     beam.locator(".tree").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowUp"):
         report.keyboard.press(key)
     expect(beam.locator("output")).to_contain_text(f"{trace.beam.nodes[0].text}   ·  log-probability")
     beam.get_by_label("pruned candidates").uncheck()
-    assert nodes.count() == sum(node.fate != "died" for node in trace.beam.nodes)
-    assert beam.locator("table").first.locator("tbody tr").count() == len(trace.beam.finished)
+    expect(nodes).to_have_count(sum(node.fate != "died" for node in trace.beam.nodes))
+    expect(beam.locator("table").first.locator("tbody tr")).to_have_count(len(trace.beam.finished))
 
 
 def test_cells_open_from_the_numbers_of_the_file(report: Any, trace: Trace) -> None:

@@ -147,7 +147,7 @@ def test_odd_files_of_a_class_are_said_to_be_so(tmp_path: Path) -> None:
             "carl": (
                 "",
                 "line 3: Expected newline or end of document after a statement "
-                "(write a decimal comma in quotes, or a point: .33)",
+                "(write a decimal comma in quotes, or a point: 2.33)",
             ),
             "dora": (3, "mean is there 2 times: the last one counts"),
             "ed": (0, "there are no steps in it"),

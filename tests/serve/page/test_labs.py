@@ -35,7 +35,8 @@ def test_a_run_with_settings_of_ones_own(visit: Visit) -> None:
     page = visit(tab="labs").page
     form = page.get_by_role("form", name="Run this experiment")
     sliders = form.get_by_role("slider")
-    assert sliders.count() == sum(setting.maximum is not None for setting in lab("xor").settings.settings().values())
+    bounded = sum(setting.maximum is not None for setting in lab("xor").settings.settings().values())
+    expect(sliders).to_have_count(bounded)
     form.get_by_label("break it").check()
     updates = form.get_by_label("updates")
     updates.focus()

@@ -97,7 +97,7 @@ def test_operands_open_in_turn_down_to_what_was_learned(visit: Visit) -> None:
     # The end: a row of the embedding, or the sine or cosine of a position.
     assert panel.locator(".leaf").count() > 0 or "angle" in panel.inner_text()
     assert 8 < len(seen) < 40
-    assert panel.locator(".trail a").count() == len(seen) - 1
+    expect(panel.locator(".trail a")).to_have_count(len(seen) - 1)
     panel.locator(".trail a").first.click()
     expect(panel.locator("h2")).to_have_text(seen[0])
 

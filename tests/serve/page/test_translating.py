@@ -170,7 +170,7 @@ def test_a_model_without_codes_has_no_languages_to_choose(
     page = visitor.page
     visitor.types(TEXT)
     page.locator("#strategies-card").wait_for()
-    assert page.locator("select").count() == 0
+    expect(page.locator("select")).to_have_count(0)
 
 
 def test_a_key_is_asked_for_where_one_is_needed(

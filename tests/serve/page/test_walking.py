@@ -138,7 +138,7 @@ def test_the_mask_hides_later_tokens(visit: Visit, client: Any) -> None:
     score = trace["values"]["decoder.layers.0.self_attention.scores"]["values"][0][1][0]
     assert _number(visitor.reads(scores, "ArrowLeft", "ArrowDown")) == pytest.approx(score, abs=1e-3)
     visitor.walks_to("encoder.feed_forward.network")
-    assert visitor.page.locator('[data-stage="encoder.self_attention.mask"]').count() == 0
+    expect(visitor.page.locator('[data-stage="encoder.self_attention.mask"]')).to_have_count(0)
 
 
 def test_attention_is_drawn_as_lines_between_words(visit: Visit, client: Any) -> None:
@@ -158,11 +158,11 @@ def test_attention_is_drawn_as_lines_between_words(visit: Visit, client: Any) ->
     best = max(weights[1])
     key = trace["source_tokens"][weights[1].index(best)]["text"]
     expect(figure.locator("output")).to_contain_text(f"attends to {key} {100 * best:.1f} %")
-    assert figure.locator("path:not(.off)").count() == sum(weight >= 0.01 for weight in weights[1])
+    expect(figure.locator("path:not(.off)")).to_have_count(sum(weight >= 0.01 for weight in weights[1]))
     page.keyboard.press("ArrowRight")
     expect(figure.locator("output")).to_contain_text("is attended to by")
     page.keyboard.press("Escape")
-    assert figure.locator("path.off").count() == 0
+    expect(figure.locator("path.off")).to_have_count(0)
 
 
 def test_all_heads_at_a_glance_and_one_of_them_large(visit: Visit) -> None:
@@ -170,7 +170,7 @@ def test_all_heads_at_a_glance_and_one_of_them_large(visit: Visit) -> None:
     page = visitor.page
     visitor.looks_inside(TEXT)
     visitor.walks_to("heads")
-    assert page.locator(".thumbnail").count() == 3 * 4  # three attentions of one layer with four heads
+    expect(page.locator(".thumbnail")).to_have_count(3 * 4)  # three attentions of one layer with four heads
     page.get_by_role("button", name="Encoder, self-attention, layer 0, head 3").click()
     expect(visitor.figure("encoder.layers.0.self_attention.weights").locator("figcaption")).to_contain_text("head 3")
     expect(page.get_by_role("button", name="Encoder, self-attention, layer 0, head 3")).to_be_focused()
