@@ -35,7 +35,9 @@ def translate(
     target: To = None,
     decode: Annotated[Given, Fields(DecodeConfig, tuple(name for name in DecodeConfig.names() if name != "scores"))],
     prefix: Annotated[str | None, typer.Option(help="text that every translation must begin with")] = None,
-    protect: Annotated[bool, typer.Option("--protect", help="copy placeholders and tags unchanged")] = False,
+    protect: Annotated[
+        bool, typer.Option("--protect", help="keep placeholders, and put tags where their words went")
+    ] = False,
     split: Annotated[bool | None, typer.Option(help="split texts into sentences (default: natural languages)")] = None,
     engine: EngineAndType,
     format_: Annotated[

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import islice
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pellucid.config import DEFAULT_MODEL, DecodeConfig, EngineConfig
 from pellucid.config.decode import ComputeType, EngineChoice
 from pellucid.decode.directions import find_directions
 from pellucid.decode.engines import Engine, EngineName, open_engine
-from pellucid.decode.hypotheses import Hypothesis, Sentence, Stop, StoppedError, search_tokens
-from pellucid.decode.markup.align import align_document
-from pellucid.decode.markup.placing import place_tags
-from pellucid.decode.markup.tags import Tag
+from pellucid.decode.hypotheses import Hypothesis, Sentence, Stop, search_tokens
 from pellucid.decode.protected_spans import translate_protected
 from pellucid.decode.sentences import LINE_END, Document, SourceText, read_documents, take_tags_out
 from pellucid.decode.streaming import added_text, tokens_as_chosen
@@ -29,6 +25,9 @@ from pellucid.model_directory import ModelDirectory
 from pellucid.model_directory.length_limit import DEFAULT as DEFAULT_LENGTH_LIMIT
 from pellucid.text.languages import Languages
 from pellucid.text.tokenizer import END
+
+if TYPE_CHECKING:
+    from pellucid.decode.markup.placing import Alignment
 
 
 def load(
@@ -112,7 +111,9 @@ class Translator:
             hypotheses = self._search(sentences, config, stop)
             translations = assemble(documents, self._to_text(hypotheses, config.scores))
             if any(source.tags for source in sources):
-                translations = self._with_tags(translations, sources, documents, hypotheses, stop)
+                from pellucid.decode.markup.tagged import with_places  # few texts have tags: 4 ms
+
+                translations = with_places(translations, sources, documents, hypotheses, self._align, stop)
             return translations
 
         if not protect:
@@ -120,39 +121,15 @@ class Translator:
         found = translate_protected(translate, [take_tags_out(source) for source in sources], protect)
         return [translation.with_tags() for translation in found]
 
-    def _with_tags(
-        self,
-        translations: Sequence[Translation],
-        sources: Sequence[SourceText],
-        documents: Sequence[Document],
-        hypotheses: Sequence[Sequence[Hypothesis]],
-        stop: Stop | None,
-    ) -> list[Translation]:
-        """The translations, and their alternatives, with the places of the tags of their sources."""
-        following = iter(hypotheses)
-        found = []
-        for translation, source, document in zip(translations, sources, documents, strict=True):
-            own = list(islice(following, len(document.sentences)))
-            if source.tags:
-                if stop is not None and stop():
-                    raise StoppedError
-                ranked = [
-                    replace(each, tags=self._place_tags(source, document, [_at_rank(some, rank) for some in own], each))
-                    for rank, each in enumerate((translation, *translation.alternatives))
-                ]
-                translation = replace(ranked[0], alternatives=tuple(ranked[1:]))
-            found.append(translation)
-        return found
+    def _align(self, document: Document, chosen: Sequence[Hypothesis]) -> Alignment:
+        """Which words of a document and of the translations that were chosen for its sentences belong together."""
+        from pellucid.decode.markup.align import align_document
 
-    def _place_tags(
-        self, source: SourceText, document: Document, chosen: Sequence[Hypothesis], translation: Translation
-    ) -> tuple[Tag, ...]:
         pairs = [(sentence, (*each.tokens, END)) for sentence, each in zip(document.sentences, chosen, strict=True)]
         longest = max((len(sentence.source_ids) for sentence, _ in pairs), default=0)
         attention = self.engine(DecodeConfig(), longest).align(pairs) if pairs else []
         targets = [each.tokens for each in chosen]
-        alignment = align_document(document, targets, attention, self.tokenizers, self._decode)
-        return place_tags(source.tags, alignment, len(translation.text))
+        return align_document(document, targets, attention, self.tokenizers, self._decode)
 
     def search_tokens(self, sources: Sequence[SourceText], config: DecodeConfig, split: bool | None = None) -> int:
         """The maximum number of tokens that the search for these texts computes, over all sentences and hypotheses."""
@@ -253,10 +230,6 @@ class Translator:
         for source, target in self.languages.directions or [(None, None)]:
             self.translate("a", source, target)
         self.engine(DecodeConfig()).score([((END,), (END,))])
-
-
-def _at_rank(hypotheses: Sequence[Hypothesis], rank: int) -> Hypothesis:
-    return hypotheses[min(rank, len(hypotheses) - 1)]
 
 
 def _text_list(given: object) -> list[str]:

@@ -87,7 +87,7 @@ class SearchRequest(DecodeConfig, TextRequest):
     """`POST /api/translate`: a text or several, with every setting of a search."""
 
     prefix: str | None = setting(None, "text that the translation begins with")
-    protect: bool = setting(False, "keep placeholders and tags unchanged")
+    protect: bool = setting(False, "keep placeholders, and put tags where their words went")
     split: bool | None = setting(None, "split the text into sentences; default: if the model has language codes")
 
 

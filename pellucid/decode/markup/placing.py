@@ -51,8 +51,7 @@ class Alignment:
         for sentence in self.sentences[at:]:
             if sentence.source[0] >= source[1]:
                 break
-            first, last = (max(a, b) for a, b in zip(sentence.target, (target[0], target[0]), strict=True))
-            last = min(last, target[1])
+            first, last = max(sentence.target[0], target[0]), min(sentence.target[1], target[1])
             if first >= last:
                 continue
             rows = sentence.weights[first - sentence.target[0] : last - sentence.target[0]]

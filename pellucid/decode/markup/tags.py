@@ -40,12 +40,15 @@ class Tag(NamedTuple):
         return self.text.count("<") > 1
 
     @property
+    def shows(self) -> bool:
+        """Whether a reader sees something in its place."""
+        return self.is_whole or name_of(self.text) in VOID
+
+    @property
     def depth(self) -> int:
         """By how much what follows lies deeper: 1 after an opening tag, -1 after a closing one."""
         found = NAME.match(self.text)
-        if self.is_whole:
-            return 0
-        if found is None or found[2].lower() in VOID or self.text.endswith("/>") or not self.text.endswith(">"):
+        if found is None or self.shows or self.text.endswith("/>") or not self.text.endswith(">"):
             return 0
         return -1 if found[1] else 1
 
@@ -75,11 +78,10 @@ def take_out(pieces: Iterable[tuple[str, bool]]) -> tuple[str, tuple[Tag, ...]]:
     for piece, is_tag in pieces:
         if is_tag:
             tag = Tag(piece, length)
-            shows = tag.is_whole or name_of(piece) in VOID
-            tags.append(tag._replace(space_before=shows and last.isspace()))
+            tags.append(tag._replace(space_before=tag.shows and last.isspace()))
             apart = " " if tag.is_whole or name_of(piece) in BREAKING else apart
         elif piece:
-            if tags and tags[-1].place == length and (tags[-1].is_whole or name_of(tags[-1].text) in VOID):
+            if tags and tags[-1].place == length and tags[-1].shows:
                 tags[-1] = tags[-1]._replace(space_after=piece[0].isspace())
             between = apart if last and not (last.isspace() or piece[0].isspace()) else ""
             drop = bool(tags) and tags[-1].place == length and last == piece[0] == " "
